@@ -1,0 +1,30 @@
+# One command each: `make run` (the experiment on the embedded data), `make test`, `make check`.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: run test check bench clean
+
+run: .venv/installed
+	$(BIN)/probe run --task all --aggregator all
+	$(BIN)/probe report
+
+test: check
+	$(BIN)/python -m pytest
+
+check: .venv/installed-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+.venv/installed: setup.cfg pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	touch $@
+
+.venv/installed-test: .venv/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
+	touch $@
+
+clean:
+	rm -rf .venv build *.egg-info

@@ -1,0 +1,1 @@
+"""Parsed text becomes task files: readers, the embedded grammar, the builders, SentEval's own files."""
