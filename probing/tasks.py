@@ -150,5 +150,11 @@ def own_task(path: Path) -> Task:
     """Return the task of a user's own file: it is called after the file."""
     stem = path.stem
     return Task(
-        name=stem, senteval=stem, conneau=stem, file=stem, family="own", classes=0, asks=f"the label in {path.name}"
+        name=stem,
+        senteval=stem,
+        conneau=stem,
+        file=stem,
+        family="own",
+        classes=0,
+        asks=f"the label in {path.name}",
     )

@@ -1,0 +1,1 @@
+"""How the attention heads' outputs are put together: linear, or routing by agreement."""

@@ -1,0 +1,106 @@
+"""EM routing: capsules are Gaussians, heads are the data they explain.
+
+Algorithm 2 of Li et al. (2019); the Gaussians' dimensions are independent, so densities multiply over K.
+Shapes: T tokens, H heads, N capsules, K capsule size, d = N*K.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from probing.aggregators.votes import Votes
+
+MIN_VARIANCE = 1e-9
+"""The least variance of a capsule's votes: with one head, or equal votes, it would be zero."""
+
+
+def em_routing(
+    votes: Tensor,
+    beta_a: Tensor,
+    beta_mu: Tensor,
+    *,
+    iterations: int = 3,
+    inverse_temperature: Sequence[float] | None = None,
+    activate: bool = True,
+) -> tuple[Tensor, Tensor]:
+    """Return the capsules (..., N, K) and the agreement weights (..., H, N) that made them.
+
+    `votes` is (..., H, N, K), the betas (N,) or scalars, `inverse_temperature` lambda for each iteration
+    (1, 2, …, T by default). `activate=False` leaves out the factor A_n, as the authors' released code does.
+    """
+    if iterations < 1:
+        raise ValueError(f"iterations must be at least 1. Got {iterations} instead.")
+    if not inverse_temperature:
+        inverse_temperature = range(1, iterations + 1)
+    if len(inverse_temperature) != iterations:
+        raise ValueError(
+            f"inverse_temperature must have one value for each of {iterations} iterations. "
+            f"Got {len(inverse_temperature)} instead."
+        )
+    num_capsules = votes.shape[-2]
+    log_agreement_HN = torch.full_like(votes[..., 0], -math.log(num_capsules))
+    for iteration, temperature in enumerate(inverse_temperature, 1):
+        # M-step. C_hn / sum_h C_hn is taken in log space: a capsule that every head leaves keeps a defined mean.
+        weights_HN1 = log_agreement_HN.softmax(-2).unsqueeze(-1)
+        mass_N = log_agreement_HN.exp().sum(-2)
+        mean_NK = (weights_HN1 * votes).sum(-3)
+        distance_HNK = (votes - mean_NK.unsqueeze(-3)).square()
+        variance_NK = (weights_HN1 * distance_HNK).sum(-3).clamp(min=MIN_VARIANCE)
+        log_deviation_NK = 0.5 * variance_NK.log()
+        cost_N = (log_deviation_NK + 0.5 * (1 + math.log(2 * math.pi))).sum(-1) * mass_N
+        activation_logit_N = temperature * (beta_a - beta_mu * mass_N - cost_N)
+        if iteration < iterations:  # E-step; after the last M-step it could not change the output.
+            log_density_HN = -(distance_HNK / (2 * variance_NK.unsqueeze(-3))).sum(-1) - (
+                log_deviation_NK + 0.5 * math.log(2 * math.pi)
+            ).sum(-1).unsqueeze(-2)
+            log_activation_N = functional.logsigmoid(activation_logit_N)
+            log_agreement_HN = (log_activation_N.unsqueeze(-2) + log_density_HN).log_softmax(-1)
+    if activate:
+        mean_NK = activation_logit_N.sigmoid().unsqueeze(-1) * mean_NK
+    return mean_NK, log_agreement_HN.exp()
+
+
+class EMAggregator(nn.Module):
+    """The heads vote for N capsules; EM routing weighs the votes."""
+
+    def __init__(
+        self,
+        model_dim: int,
+        num_heads: int,
+        *,
+        num_capsules: int,
+        iterations: int = 3,
+        votes: Literal["shared", "per_head"] = "shared",
+        inverse_temperature: Sequence[float] = (),
+        activate: bool = True,
+    ) -> None:
+        super().__init__()
+        self.activate = activate
+        self.iterations = iterations
+        self.inverse_temperature = tuple(inverse_temperature) or None
+        self.votes = Votes(model_dim, num_heads, num_capsules=num_capsules, votes=votes)
+        self.beta_a = nn.Parameter(torch.randn(num_capsules) * model_dim**-0.5)
+        self.beta_mu = nn.Parameter(torch.randn(num_capsules) * model_dim**-0.5)
+
+    def forward(self, heads_THd: Tensor) -> Tensor:
+        """Return (T, d) from the heads' outputs (T, H, d/H)."""
+        capsules_TNK, _ = em_routing(
+            self.votes(heads_THd),
+            self.beta_a,
+            self.beta_mu,
+            iterations=self.iterations,
+            inverse_temperature=self.inverse_temperature,
+            activate=self.activate,
+        )
+        return capsules_TNK.flatten(-2)
+
+
+EMCodeAggregator = partial(EMAggregator, activate=False)
+"""As the authors' released code: the means alone are the output."""

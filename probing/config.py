@@ -1,0 +1,214 @@
+"""What a run can be told: the model's sizes, the training's settings, and the presets that fill them in."""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+import typing
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from probing.errors import ProbingError, unknown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelConfig:
+    """The sizes of the encoder and its head; the defaults are the paper's."""
+
+    num_layers: int = 3
+    model_dim: int = 512
+    """d, the width of the hidden states."""
+    num_heads: int = 8
+    """H, the attention heads of a layer; divides model_dim."""
+    feed_forward_dim: int = 2048
+    head_dim: int = 512
+    """The hidden units of the MLP head."""
+    dropout: float = 0.1
+    num_capsules: int = 512
+    """N, the output capsules of a routing; divides model_dim."""
+    iterations: int = 3
+    """T, the routing iterations."""
+    votes: Literal["shared", "per_head"] = "shared"
+    """How the input capsules are made: one layer on the concatenation, or one per head on its own output."""
+    squash: bool = True
+    """Simple routing: squash the capsules in every iteration."""
+    inverse_temperature: tuple[float, ...] = ()
+    """EM routing: lambda for each iteration; empty means 1, 2, …, T."""
+    layers_with_aggregator: tuple[int, ...] = ()
+    """The layers (from 1) that have the aggregator, the others being linear; empty means all."""
+
+    def __post_init__(self) -> None:
+        _require_at_least(
+            self,
+            1,
+            "num_layers",
+            "model_dim",
+            "num_heads",
+            "feed_forward_dim",
+            "head_dim",
+            "num_capsules",
+            "iterations",
+        )
+        _require(0 <= self.dropout < 1, "model.dropout", self.dropout, "at least 0 and below 1")
+        for name in ("num_heads", "num_capsules"):
+            value = getattr(self, name)
+            _require(
+                self.model_dim % value == 0,
+                f"model.{name}",
+                value,
+                f"a divisor of model.model_dim={self.model_dim}",
+            )
+        _require(self.votes in ("shared", "per_head"), "model.votes", self.votes, "shared or per_head")
+        _require(
+            len(self.inverse_temperature) in (0, self.iterations),
+            "model.inverse_temperature",
+            self.inverse_temperature,
+            f"one number for each of model.iterations={self.iterations}",
+        )
+        _require(
+            all(1 <= layer <= self.num_layers for layer in self.layers_with_aggregator),
+            "model.layers_with_aggregator",
+            self.layers_with_aggregator,
+            f"layers from 1 to model.num_layers={self.num_layers}",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingConfig:
+    """The settings of the optimisation loop."""
+
+    max_epochs: int = 20
+    patience: int = 4
+    """Stop after so many epochs without a better dev accuracy."""
+    batch_size: int = 64
+    """Sentences in a training batch."""
+    learning_rate: float = 5e-4
+    warmup_steps: int = 1000
+    """The learning rate rises linearly over these steps, then falls with the inverse square root."""
+    clip_norm: float = 1.0
+    """The largest gradient norm; 0 turns clipping off."""
+    min_frequency: int = 2
+    """Words seen less often in the training split count as unknown, so that the unknown word is learned too."""
+    max_vocabulary: int = 50_000
+
+    def __post_init__(self) -> None:
+        _require_at_least(
+            self, 1, "max_epochs", "patience", "batch_size", "warmup_steps", "min_frequency", "max_vocabulary"
+        )
+        _require(self.learning_rate > 0, "training.learning_rate", self.learning_rate, "above 0")
+        _require(self.clip_norm >= 0, "training.clip_norm", self.clip_norm, "0 or above")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """All settings of a run, by section."""
+
+    model: ModelConfig = field(default_factory=ModelConfig)
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+
+    def as_dict(self) -> dict[str, dict[str, Any]]:
+        return dataclasses.asdict(self)
+
+
+PRESETS: dict[str, Config] = {
+    "paper": Config(),
+    "small": Config(
+        model=ModelConfig(model_dim=128, feed_forward_dim=512, head_dim=128, num_capsules=128),
+        training=TrainingConfig(learning_rate=1e-3, warmup_steps=400),
+    ),
+    "mini": Config(
+        model=ModelConfig(model_dim=64, num_heads=4, feed_forward_dim=128, head_dim=64, num_capsules=64),
+        training=TrainingConfig(max_epochs=8, patience=3, batch_size=32, learning_rate=2e-3, warmup_steps=100),
+    ),
+}
+"""`paper` has the paper's sizes, `small` suits real data on a laptop's CPU, `mini` the embedded data."""
+
+DEFAULT_PRESETS = {"senteval": "paper", "mini": "mini"}
+"""The preset of each data set; a folder of task files has `small`."""
+
+
+def resolve_config(preset: str, *, config_file: Path | None = None, settings: Iterable[str] = ()) -> Config:
+    """Return a preset changed by a TOML file, then by `section.key=value` settings."""
+    if preset not in PRESETS:
+        raise unknown("preset", preset, PRESETS)
+    config = PRESETS[preset]
+    if config_file is not None:
+        config = _update(config, _read_toml(config_file), f"{config_file}: ")
+    changes: dict[str, dict[str, Any]] = {}
+    for setting in settings:
+        path, equals, value = setting.partition("=")
+        section, dot, key = path.strip().partition(".")
+        if not (equals and dot):
+            raise ProbingError(f"--set {setting!r} is not of the form section.key=value, e.g. model.num_layers=2")
+        changes.setdefault(section, {})[key] = value.strip()
+    return _update(config, changes, "")
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ProbingError(f"{path}: cannot be read ({error.strerror})") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ProbingError(f"{path}: not valid TOML ({error})") from None
+    except RecursionError:
+        raise ProbingError(f"{path}: not valid TOML (nested too deeply)") from None
+
+
+def _update(config: Config, changes: Mapping[str, Any], where: str) -> Config:
+    sections = {item.name: getattr(config, item.name) for item in dataclasses.fields(config)}
+    known = [f"{name}.{item.name}" for name, value in sections.items() for item in dataclasses.fields(value)]
+    updates: dict[str, Any] = {}
+    for name, values in changes.items():
+        if not isinstance(values, Mapping):
+            raise ProbingError(f"{where}{name!r} stands outside a section. Sections: {', '.join(sections)}")
+        for key in values:
+            if f"{name}.{key}" not in known:
+                raise ProbingError(f"{where}{unknown('setting', f'{name}.{key}', known)}")
+        section = sections[name]
+        hints = typing.get_type_hints(type(section))
+        converted = {key: _convert(f"{where}{name}.{key}", value, hints[key]) for key, value in values.items()}
+        updates[name] = dataclasses.replace(section, **converted)
+    return dataclasses.replace(config, **updates)
+
+
+def _convert(name: str, value: Any, hint: Any) -> Any:
+    """Return a value of the field's type from a TOML value or from text on the command line."""
+    if typing.get_origin(hint) is tuple:
+        item = typing.get_args(hint)[0]
+        parts = value if isinstance(value, list) else [p for p in str(value).split(",") if p.strip()]
+        return tuple(_convert(name, part, item) for part in parts)
+    if typing.get_origin(hint) is Literal:
+        _require(value in typing.get_args(hint), name, value, " or ".join(typing.get_args(hint)))
+        return value
+    kind = {int: "a whole number", float: "a number", bool: "true or false"}[hint]
+    if isinstance(value, str):
+        value = _parse(value.strip(), hint)
+    if hint is float and type(value) is int:
+        value = float(value)
+    finite = hint is not float or (type(value) is float and abs(value) < float("inf"))
+    _require(type(value) is hint and finite, name, value, kind)
+    return value
+
+
+def _parse(text: str, hint: type) -> Any:
+    if hint is bool:
+        return {"true": True, "false": False}.get(text.lower(), text)
+    try:
+        return hint(text)
+    except ValueError:
+        return text
+
+
+def _require(condition: bool, name: str, value: Any, allowed: str) -> None:
+    if not condition:
+        shown = ",".join(map(str, value)) if isinstance(value, tuple) else value
+        raise ProbingError(f"{name} must be {allowed}. Got {shown!r}")
+
+
+def _require_at_least(config: Any, least: int, *names: str) -> None:
+    section = type(config).__name__.removesuffix("Config").lower()
+    for name in names:
+        _require(getattr(config, name) >= least, f"{section}.{name}", getattr(config, name), f"at least {least}")

@@ -1,0 +1,88 @@
+"""The sentence encoder: embeddings, pre-norm attention and feed-forward blocks, mean over the real tokens.
+
+Section 5.1 of Li et al. (2019), with the block of Transformer-Base. All per-token work runs on packed tokens.
+Shapes: T tokens of the batch laid end to end, B sentences, d model width.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor, nn
+
+from probing.model.attention import Packing, SelfAttention
+
+
+class Transformer(nn.Module):
+    """Map packed tokens to sentence vectors (B, d); one aggregator per layer is handed in."""
+
+    def __init__(
+        self,
+        vocabulary_size: int,
+        model_dim: int,
+        num_heads: int,
+        *,
+        aggregators: Iterable[nn.Module],
+        feed_forward_dim: int,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(vocabulary_size, model_dim)
+        nn.init.normal_(self.embedding.weight, std=model_dim**-0.5)
+        self.layers = nn.ModuleList(
+            Layer(model_dim, num_heads, aggregator, feed_forward_dim=feed_forward_dim, dropout=dropout)
+            for aggregator in aggregators
+        )
+        self.norm = nn.LayerNorm(model_dim)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, tokens_T: Tensor, packing: Packing) -> Tensor:
+        hidden_Td = self.embedding(tokens_T) * math.sqrt(self.embedding.embedding_dim)
+        hidden_Td = hidden_Td + sinusoids(packing.positions, self.embedding.embedding_dim, hidden_Td.dtype)
+        hidden_Td = self.dropout(hidden_Td)
+        for layer in self.layers:
+            hidden_Td = layer(hidden_Td, packing)
+        return mean_of_tokens(self.norm(hidden_Td), packing)
+
+
+class Layer(nn.Module):
+    """x + attention(norm(x)), then x + feed_forward(norm(x))."""
+
+    def __init__(
+        self, model_dim: int, num_heads: int, aggregator: nn.Module, *, feed_forward_dim: int, dropout: float
+    ) -> None:
+        super().__init__()
+        self.attention_norm = nn.LayerNorm(model_dim)
+        self.attention = SelfAttention(model_dim, num_heads, aggregator, dropout=dropout)
+        self.feed_forward_norm = nn.LayerNorm(model_dim)
+        self.feed_forward = nn.Sequential(
+            nn.Linear(model_dim, feed_forward_dim),
+            nn.ReLU(),
+            nn.Dropout(dropout),
+            nn.Linear(feed_forward_dim, model_dim),
+        )
+        for module in self.feed_forward:
+            if isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight)
+                nn.init.zeros_(module.bias)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, hidden_Td: Tensor, packing: Packing) -> Tensor:
+        hidden_Td = hidden_Td + self.dropout(self.attention(self.attention_norm(hidden_Td), packing))
+        return hidden_Td + self.dropout(self.feed_forward(self.feed_forward_norm(hidden_Td)))
+
+
+def sinusoids(positions: Tensor, model_dim: int, dtype: torch.dtype = torch.float32) -> Tensor:
+    """Return the sinusoidal encodings (T, d) of positions (T,): sines in the first half, cosines in the second."""
+    half = (model_dim + 1) // 2
+    rates = torch.exp(torch.arange(half, device=positions.device) * (-math.log(10_000) / half))
+    angles = positions.unsqueeze(1) * rates
+    return torch.cat([angles.sin(), angles.cos()], 1)[:, :model_dim].to(dtype)
+
+
+def mean_of_tokens(hidden_Td: Tensor, packing: Packing) -> Tensor:
+    """Return the mean (B, d) of each sentence's packed tokens."""
+    sums = hidden_Td.new_zeros(len(packing.lengths), hidden_Td.shape[1]).index_add(0, packing.rows, hidden_Td)
+    return sums / packing.lengths.unsqueeze(1)

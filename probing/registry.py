@@ -1,0 +1,144 @@
+"""A name becomes an object: a built-in, an entry point, `module:Name` or `file.py:Name`.
+
+Nothing is imported before it is named.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.metadata
+import importlib.util
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from probing.errors import ProbingError, unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Builtin:
+    """Where a built-in object is, what it is called in tables, and what it is in one line."""
+
+    target: str
+    label: str
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An object that a specification named."""
+
+    name: str
+    """How results call it."""
+    label: str
+    """How tables call it."""
+    object: Any
+    version: str
+    """Changes when the object's code may have changed: a version number, or the hash of its file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """The objects of one kind."""
+
+    kind: str
+    group: str
+    """The entry-point group of plug-ins."""
+    builtins: Mapping[str, Builtin]
+
+    def names(self) -> list[str]:
+        """Return the names that need no file: built-ins, then installed plug-ins."""
+        return [*self.builtins, *sorted(point.name for point in self._entry_points())]
+
+    def find(self, spec: str) -> Found:
+        """Import and return what the specification names."""
+        if builtin := self.builtins.get(spec.lower()):
+            return Found(spec.lower(), builtin.label, _import_target(builtin.target), "built-in")
+        for point in self._entry_points():
+            if point.name == spec:
+                version = point.dist.version if point.dist else "unknown"
+                return Found(spec, spec, self._load(spec, point.load), version)
+        source, colon, attribute = spec.rpartition(":")
+        if not colon:
+            raise unknown(self.kind, spec, [*self.names(), "module:Name", "file.py:Name"])
+        if source.endswith(".py"):
+            path = Path(source)
+            if not path.is_file():
+                raise ProbingError(f"{self.kind} {spec!r}: there is no file {source}")
+            module, version = self._load(spec, lambda: _import_file(path)), _hash_file(path)
+        else:
+            module = self._load(spec, lambda: importlib.import_module(source))
+            version = _hash_file(Path(module.__file__)) if getattr(module, "__file__", None) else "unknown"
+        if not hasattr(module, attribute):
+            public = [name for name in vars(module) if not name.startswith("_")]
+            raise ProbingError(f"{self.kind} {spec!r}: {unknown('name', attribute, public)}")
+        return Found(f"{Path(source).name}:{attribute}", attribute, getattr(module, attribute), version)
+
+    def _entry_points(self) -> list[importlib.metadata.EntryPoint]:
+        return list(importlib.metadata.entry_points(group=self.group))
+
+    def _load(self, spec: str, load: Any) -> Any:
+        try:
+            return load()
+        except Exception as error:
+            raise ProbingError(
+                f"{self.kind} {spec!r} could not be imported: {type(error).__name__}: {error}"
+            ) from error
+
+
+def _import_target(target: str) -> Any:
+    module, _, attribute = target.partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def _import_file(path: Path) -> ModuleType:
+    name = f"probing_plugin_{path.stem}_{_hash_file(path)[:8]}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _hash_file(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+AGGREGATORS = Registry(
+    "aggregator",
+    "probing.aggregators",
+    {
+        "base": Builtin(
+            "probing.aggregators.linear:LinearAggregator", "Base", "concatenate the heads, then a linear map"
+        ),
+        "simple": Builtin(
+            "probing.aggregators.simple:SimpleAggregator", "Simple", "simple routing, as the paper prints it"
+        ),
+        "em": Builtin("probing.aggregators.em:EMAggregator", "EM", "EM routing, as the paper prints it"),
+        "simple-code": Builtin(
+            "probing.aggregators.simple:SimpleCodeAggregator",
+            "Simple (code)",
+            "simple routing as the authors' released code has it: softmax over heads, linear input capsules",
+        ),
+        "em-code": Builtin(
+            "probing.aggregators.em:EMCodeAggregator",
+            "EM (code)",
+            "EM routing as the authors' released code has it: the means alone are the output",
+        ),
+    },
+)
+
+COMPARED = ("base", "simple", "em")
+"""What `--aggregator all` stands for: the three models of the paper's Table 1."""
