@@ -39,3 +39,39 @@ def main() -> None:
 @main.group()
 def data() -> None:
     """Get, check, build and look at task files."""
+
+
+@data.command()
+@click.option("--task", "tasks", multiple=True, default=["all"], show_default=True, help="A task, or all ten.")
+@click.option("--data-dir", default="data/senteval", show_default=True, help="The folder that the files go to.")
+@click.option("--mirror", metavar="URL", help="Where the .txt files are: http, https or file:. [default: GitHub]")
+@click.option("--offline", is_flag=True, help="Download nothing: verify what is there, name what is missing.")
+@click.option("--force", is_flag=True, help="Overwrite files that are not SentEval's.")
+def fetch(tasks: tuple[str, ...], data_dir: str, mirror: str | None, offline: bool, force: bool) -> None:
+    """Download SentEval's ten task files and verify each.
+
+    What is there and right is not downloaded again; a broken download goes on where it stopped.
+
+    \b
+    probe data fetch
+    probe data fetch --task Tense,WC --mirror https://example.org/probing
+    probe data fetch --mirror file:///media/disk/probing
+    probe data fetch --offline
+    """
+    from pathlib import Path
+
+    from probing import tasks as table
+    from probing.corpus import download
+
+    try:
+        download.fetch(
+            table.get_tasks(tasks),
+            Path(data_dir),
+            mirror=mirror or download.MIRROR,
+            offline=offline,
+            force=force,
+            report=click.echo,
+        )
+    except KeyboardInterrupt:
+        click.echo("probe: interrupted; what has arrived is kept: run the command again to go on", err=True)
+        sys.exit(130)
