@@ -75,3 +75,25 @@ def fetch(tasks: tuple[str, ...], data_dir: str, mirror: str | None, offline: bo
     except KeyboardInterrupt:
         click.echo("probe: interrupted; what has arrived is kept: run the command again to go on", err=True)
         sys.exit(130)
+
+
+@data.command()
+@click.argument("paths", nargs=-1, required=True, metavar="DIR_OR_FILE...")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+@click.option("--strict", is_flag=True, help="End with exit code 1 if there are warnings.")
+def check(paths: tuple[str, ...], as_json: bool, strict: bool) -> None:
+    """Verify task files: format, balance, duplicates, leakage.
+
+    An error makes a file unusable (exit code 2), a warning makes its scores doubtful, a note is worth knowing.
+    Of a folder, the files that bear a task's name are checked.
+
+    \b
+    probe data check data/senteval
+    probe data check my_tasks/ my_own_task.txt --strict
+    probe data check data/senteval --json
+    """
+    from pathlib import Path
+
+    from probing.corpus import checking
+
+    sys.exit(checking.check([Path(path) for path in paths], report=click.echo, as_json=as_json, strict=strict))

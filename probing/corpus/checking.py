@@ -1,0 +1,193 @@
+"""Task files are verified: format, sizes, balance, repeated and leaking sentences, and what each task promises.
+
+An error makes a file unusable, a warning makes its scores doubtful, a note is worth knowing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from pathlib import Path
+
+from probing.corpus.content import Content, Occurrence, read_content
+from probing.corpus.promises import Finding, Severity, check_promises
+from probing.dataset import SPLITS, hash_file
+from probing.errors import ProbingError
+from probing.tasks import COUNTERPARTS, TASKS, own_task
+
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileReport:
+    """All that is known of one task file after the check."""
+
+    path: str
+    task: str
+    asks: str
+    blob: str
+    senteval: bool | None
+    """Whether it is, byte for byte, SentEval's file; None for a task that SentEval does not have."""
+    counts: dict[str, dict[str, int]]
+    """Split -> label -> instances."""
+    shortest: int
+    longest: int
+    majority_label: str | None
+    majority_accuracy: dict[str, float]
+    findings: tuple[Finding, ...]
+
+    def count(self, severity: Severity) -> int:
+        return sum(finding.severity == severity for finding in self.findings)
+
+
+def check(paths: Sequence[Path], *, report: Callable[[str], None], as_json: bool = False, strict: bool = False) -> int:
+    """Check files and folders, report on each and in sum, and return the exit code."""
+    files = [file for path in paths for file in _find_files(path)]
+    reports = []
+    for file in files:
+        reports.append(check_file(file))
+        if not as_json:
+            report(render(reports[-1]) + "\n")
+    totals = {severity: sum(one.count(severity) for one in reports) for severity in SEVERITIES}
+    if as_json:
+        report(json.dumps({"files": [asdict(one) for one in reports], "totals": totals}, indent=2, ensure_ascii=False))
+    else:
+        numbers = ", ".join(_count(totals[severity], severity) for severity in SEVERITIES)
+        report(f"{_count(len(reports), 'file')}: {numbers}")
+    if totals["error"]:
+        return 2
+    return 1 if strict and totals["warning"] else 0
+
+
+def _find_files(path: Path) -> list[Path]:
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise ProbingError(f"{path}: there is no such file or folder. Name task files, or a folder of them")
+    names = [f"{task.file}.txt" for task in TASKS + COUNTERPARTS]
+    files = [path / name for name in names if (path / name).is_file()]
+    if not files:
+        raise ProbingError(f"{path}: no task file there. Expected some of {', '.join(names)}; or name the files")
+    return files
+
+
+def check_file(path: Path) -> FileReport:
+    """Read one task file once and return what there is to say about it."""
+    task = next((task for task in TASKS + COUNTERPARTS if task.file == path.stem), None) or own_task(path)
+    blob = hash_file(path)[1]
+    content = read_content(path, task)
+    training = content.counts["tr"]
+    majority = min(training, key=lambda label: (-training[label], label), default=None)
+    lengths = [length for _, length in content.sizes]
+    findings = _find(content, "note" if blob == task.blob else "warning")
+    return FileReport(
+        path=str(path),
+        task=task.name,
+        asks=task.asks,
+        blob=blob,
+        senteval=None if task.blob is None else blob == task.blob,
+        counts={split: dict(sorted(counts.items())) for split, counts in content.counts.items()},
+        shortest=min(lengths, default=0),
+        longest=max(lengths, default=0),
+        majority_label=majority,
+        majority_accuracy={
+            split: round(100 * counts[majority] / counts.total(), 2)
+            for split, counts in content.counts.items()
+            if majority is not None and counts
+        },
+        findings=tuple(sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))),
+    )
+
+
+def _find(content: Content, severity: Severity) -> Iterator[Finding]:
+    yield from (Finding("error", "format", problem) for problem in content.problems)
+    if rest := content.problem_count - len(content.problems):
+        yield Finding("error", "format", f"lines that break the format beyond these: {rest}")
+    if content.read_to_end:
+        yield from _find_gaps(content)
+    yield from _find_repeats(content)
+    yield from check_promises(content, severity)
+
+
+def _find_gaps(content: Content) -> Iterator[Finding]:
+    missing = [split for split, counts in content.counts.items() if not counts]
+    if missing:
+        needed = ", ".join(SPLITS)
+        yield Finding("error", "splits", f"no line of split {', '.join(missing)}. All of {needed} are needed")
+    if "tr" in missing:
+        return
+    for (split, label), number in content.first_lines.items():
+        if label not in content.counts["tr"]:
+            yield Finding("error", "labels", f"label {label!r} of split {split} (line {number}) does not occur in tr")
+
+
+def _find_repeats(content: Content) -> Iterator[Finding]:
+    """Yield what sentences that stand in more than one place mean."""
+    counts: Counter[tuple[str, str]] = Counter()
+    examples: dict[tuple[str, str], tuple[int, int]] = {}
+    for occurrences in content.repeats.values():
+        for kind, count, first, second in _judge_repeat(occurrences):
+            counts[kind] += count
+            examples.setdefault(kind, (first, second))
+    for (check, what), count in sorted(counts.items()):
+        first, second = examples[check, what]
+        yield Finding("warning", check, f"{what}: {count}, e.g. lines {first} and {second}")
+
+
+def _judge_repeat(occurrences: Sequence[Occurrence]) -> Iterator[tuple[tuple[str, str], int, int, int]]:
+    """Yield (check, words), a count and two lines as the example for a sentence's duplicates, leaks and labels."""
+    lines: dict[str, list[int]] = {}
+    for number, split, _ in occurrences:
+        lines.setdefault(split, []).append(number)
+    for split, numbers in lines.items():
+        if len(numbers) > 1:
+            kind = ("duplicates", f"lines of {split} that repeat a sentence of {split}")
+            yield kind, len(numbers) - 1, numbers[0], numbers[1]
+    for one, other in combinations(SPLITS, 2):
+        if one in lines and other in lines:
+            yield ("leakage", f"sentences of {other} that stand in {one} too"), 1, lines[one][0], lines[other][0]
+    first, _, label = occurrences[0]
+    odd = next((number for number, _, other_label in occurrences if other_label != label), None)
+    if odd is not None:
+        yield ("contradiction", "sentences with more than one label"), 1, first, odd
+
+
+def render(report: FileReport) -> str:
+    """Return the block of text that tells a person about one file."""
+    known = {True: "SentEval's file, verified", False: "not SentEval's file", None: "not a task of SentEval"}
+    sizes = {split: sum(counts.values()) for split, counts in report.counts.items()}
+    classes = len(report.counts["tr"])
+    rows = [
+        ("origin", f"{known[report.senteval]} (git blob {report.blob})"),
+        ("size", ", ".join(f"{split} {size}" for split, size in sizes.items())),
+        ("classes", f"{classes}" + _describe_shares(report)),
+        ("majority", _describe_majority(report)),
+        ("length", f"{report.shortest} to {report.longest} tokens"),
+        *((finding.severity, f"{finding.check}: {finding.message}") for finding in report.findings),
+    ]
+    return f"{report.path}  {report.task}: {report.asks}\n" + "\n".join(f"  {head:9} {text}" for head, text in rows)
+
+
+def _describe_shares(report: FileReport) -> str:
+    labels = report.counts["tr"].keys()
+    shares = []
+    for split, counts in report.counts.items():
+        total = sum(counts.values())
+        if labels and total:
+            of_labels = [100 * counts.get(label, 0) / total for label in labels]
+            shares.append(f"{split} {min(of_labels):.2f} to {max(of_labels):.2f} %")
+    return f", each {'; '.join(shares)}" if shares else ""
+
+
+def _describe_majority(report: FileReport) -> str:
+    if report.majority_label is None:
+        return "none"
+    accuracy = ", ".join(f"{split} {value:.2f} %" for split, value in report.majority_accuracy.items())
+    return f"{report.majority_label!r} gets {accuracy} right"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,165 @@
+"""`probe data check` finds what is wrong with task files and says how bad it is."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import cli
+from probing.corpus import checking
+from probing.corpus.promises import Finding
+from probing.dataset import hash_file
+from probing.errors import ProbingError
+from probing.tasks import TASKS, get_task
+
+GOOD = [
+    (split, label, f"{split} {label} {word} .")
+    for split in ("tr", "va", "te")
+    for label in ("I", "O")
+    for word in ("one", "two", "three")
+]
+
+
+def write(folder: Path, lines: list[tuple[str, str, str]], name: str = "bigram_shift") -> Path:
+    path = folder / f"{name}.txt"
+    path.write_text("".join("\t".join(line) + "\n" for line in lines))
+    return path
+
+
+def find(path: Path) -> list[tuple[str, str, str]]:
+    return [(finding.severity, finding.check, finding.message) for finding in checking.check_file(path).findings]
+
+
+def run(*arguments: str | Path) -> tuple[int, str, str]:
+    result = CliRunner().invoke(cli.main, ["data", "check", *map(str, arguments)])
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_a_good_file_has_no_findings(tmp_path: Path) -> None:
+    report = checking.check_file(write(tmp_path, GOOD))
+    assert report.findings == ()
+    assert (report.task, report.senteval) == ("BShif", False)
+    assert report.counts == {split: {"I": 3, "O": 3} for split in ("tr", "va", "te")}
+    assert (report.shortest, report.longest) == (4, 4)
+    assert report.majority_label == "I"
+    assert report.majority_accuracy == {"tr": 50.0, "va": 50.0, "te": 50.0}
+
+
+def test_format_problems_are_listed_with_their_lines(tmp_path: Path) -> None:
+    path = write(tmp_path, GOOD)
+    path.write_text(path.read_text() + "te\tI\ndev\tI\tx\n" + "te\tI\t\n" * 30)
+    findings = find(path)
+    assert findings[0] == ("error", "format", f"{path}:19: expected 3 tab-separated fields, got 2")
+    assert findings[1] == ("error", "format", f"{path}:20: unknown split 'dev'. Allowed: tr, va, te")
+    assert findings[20] == ("error", "format", "lines that break the format beyond these: 12")
+    assert len(findings) == 21
+
+
+def test_a_missing_split_and_an_unseen_label_are_errors(tmp_path: Path) -> None:
+    path = write(tmp_path, [line for line in GOOD if line[0] != "va"] + [("te", "X", "odd one .")])
+    errors = [finding for finding in find(path) if finding[0] == "error"]
+    assert errors == [
+        ("error", "splits", "no line of split va. All of tr, va, te are needed"),
+        ("error", "labels", "label 'X' of split te (line 13) does not occur in tr"),
+    ]
+
+
+def test_an_empty_file_misses_all_splits(tmp_path: Path) -> None:
+    path = write(tmp_path, [])
+    assert ("error", "splits", "no line of split tr, va, te. All of tr, va, te are needed") in find(path)
+    assert "none" in checking.render(checking.check_file(path))
+
+
+def test_undecodable_bytes_do_not_look_like_missing_splits(tmp_path: Path) -> None:
+    path = write(tmp_path, GOOD)
+    path.write_bytes(b"tr\tI\t\xe9t\xe9\n" + path.read_bytes())
+    assert [finding[1] for finding in find(path) if finding[0] == "error"] == ["format"]
+
+
+def test_duplicates_leakage_and_contradictions_are_warnings_with_examples(tmp_path: Path) -> None:
+    extra = [("tr", "I", GOOD[0][2]), ("te", "I", GOOD[0][2]), ("va", "O", GOOD[1][2]), ("te", "O", GOOD[3][2])]
+    assert find(write(tmp_path, GOOD + extra)) == [
+        ("warning", "contradiction", "sentences with more than one label: 1, e.g. lines 2 and 21"),
+        ("warning", "duplicates", "lines of tr that repeat a sentence of tr: 1, e.g. lines 1 and 19"),
+        ("warning", "leakage", "sentences of te that stand in tr too: 2, e.g. lines 1 and 20"),
+        ("warning", "leakage", "sentences of va that stand in tr too: 1, e.g. lines 2 and 21"),
+    ]
+
+
+def test_what_senteval_itself_does_not_keep_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path, GOOD + [("tr", "O", f"more of it {number} .") for number in range(9)])
+    assert [finding[:2] for finding in find(path)] == [("warning", "balance")]
+    verified = replace(get_task("BShif"), blob=hash_file(path)[1])
+    monkeypatch.setattr(checking, "TASKS", (verified,))
+    report = checking.check_file(path)
+    assert report.senteval is True
+    assert [(finding.severity, finding.check) for finding in report.findings] == [("note", "balance")]
+    assert f"SentEval's file, verified (git blob {verified.blob})" in checking.render(report)
+
+
+def test_a_block_tells_a_person_what_there_is(tmp_path: Path) -> None:
+    report = checking.check_file(write(tmp_path, GOOD))
+    assert checking.render(replace(report, path="x.txt", findings=(Finding("warning", "leakage", "much"),))) == (
+        "x.txt  BShif: whether two adjacent tokens were swapped\n"
+        f"  origin    not SentEval's file (git blob {report.blob})\n"
+        "  size      tr 6, va 6, te 6\n"
+        "  classes   2, each tr 50.00 to 50.00 %; va 50.00 to 50.00 %; te 50.00 to 50.00 %\n"
+        "  majority  'I' gets tr 50.00 %, va 50.00 %, te 50.00 % right\n"
+        "  length    4 to 4 tokens\n"
+        "  warning   leakage: much"
+    )
+
+
+def test_a_folder_gives_a_block_a_task_file_and_a_sum(tmp_path: Path) -> None:
+    write(tmp_path, GOOD)
+    write(tmp_path, [*GOOD, GOOD[0]], "dependency_depth")
+    (tmp_path / "LICENSE.txt").write_text("no task file")
+    code, output, _ = run(tmp_path)
+    assert code == 0
+    assert [line.split("  ")[1].split(":")[0] for line in output.splitlines() if line.startswith("/")] == [
+        "BShif",
+        "DepDepth",
+    ]
+    assert output.splitlines()[-1] == "2 files: 0 errors, 1 warning, 1 note"
+
+
+def test_exit_codes(tmp_path: Path) -> None:
+    fine = write(tmp_path, GOOD, "mine")
+    doubtful = write(tmp_path, [*GOOD, GOOD[0]], "doubtful")
+    broken = write(tmp_path, GOOD[:-6], "broken")
+    assert [run(path)[0] for path in (fine, doubtful, broken)] == [0, 0, 2]
+    assert [run("--strict", path)[0] for path in (fine, doubtful, broken)] == [0, 1, 2]
+
+
+def test_json_for_machines(tmp_path: Path) -> None:
+    path = write(tmp_path, [*GOOD, GOOD[0]], "mine")
+    code, output, _ = run("--json", path)
+    answer = json.loads(output)
+    assert code == 0
+    assert answer["totals"] == {"error": 0, "warning": 1, "note": 0}
+    (report,) = answer["files"]
+    assert (report["path"], report["task"], report["senteval"]) == (str(path), "mine", None)
+    assert report["counts"]["tr"] == {"I": 4, "O": 3}
+    assert report["findings"][0]["check"] == "duplicates"
+
+
+def test_what_is_not_there_is_one_line(tmp_path: Path) -> None:
+    code, output, error = run(tmp_path / "nowhere")
+    assert (code, output) == (2, "")
+    expected = f"probe: {tmp_path / 'nowhere'}: there is no such file or folder. Name task files, or a folder of them\n"
+    assert error == expected
+    with pytest.raises(
+        ProbingError, match=r"no task file there\. Expected some of sentence_length\.txt, .*name the files"
+    ):
+        checking.check([tmp_path], report=print)
+
+
+def test_the_data_readme_lists_the_task_table() -> None:
+    text = (Path(__file__).parents[2] / "data" / "README.md").read_text(encoding="utf-8")
+    rows = [[cell.strip(" `") for cell in line.strip("|").split("|")] for line in text.splitlines() if line[:2] == "| "]
+    listed = [(row[0], row[1], row[2], row[3]) for row in rows if row[1].endswith(".txt")]
+    assert listed == [(task.name, f"{task.file}.txt", str(task.classes), str(task.blob)) for task in TASKS]
