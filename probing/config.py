@@ -13,6 +13,18 @@ from typing import Any, Literal
 from probing.errors import ProbingError, unknown
 
 
+def _require(condition: bool, name: str, value: Any, allowed: str) -> None:
+    if not condition:
+        shown = ",".join(map(str, value)) if isinstance(value, tuple) else value
+        raise ProbingError(f"{name} must be {allowed}. Got {shown!r}")
+
+
+def _require_at_least(config: Any, least: int, *names: str) -> None:
+    section = type(config).__name__.removesuffix("Config").lower()
+    for name in names:
+        _require(getattr(config, name) >= least, f"{section}.{name}", getattr(config, name), f"at least {least}")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelConfig:
     """The sizes of the encoder and its head; the defaults are the paper's."""
@@ -200,15 +212,3 @@ def _parse(text: str, hint: type) -> Any:
         return hint(text)
     except ValueError:
         return text
-
-
-def _require(condition: bool, name: str, value: Any, allowed: str) -> None:
-    if not condition:
-        shown = ",".join(map(str, value)) if isinstance(value, tuple) else value
-        raise ProbingError(f"{name} must be {allowed}. Got {shown!r}")
-
-
-def _require_at_least(config: Any, least: int, *names: str) -> None:
-    section = type(config).__name__.removesuffix("Config").lower()
-    for name in names:
-        _require(getattr(config, name) >= least, f"{section}.{name}", getattr(config, name), f"at least {least}")

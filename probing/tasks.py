@@ -35,7 +35,7 @@ class Task:
     """What is to be predicted, in one line."""
     blob: str | None = None
     """Git's SHA-1 of SentEval's file at commit 5d6dc11."""
-    paper: dict[str, float] = field(default_factory=dict)
+    paper: dict[str, float] = field(default_factory=dict, hash=False)
     """Test accuracy in percent by aggregator, from Table 1 of Li et al. (2019)."""
 
     @property
@@ -140,9 +140,9 @@ def get_tasks(names: Iterable[str]) -> list[Task]:
     wanted = [part.strip() for name in names for part in name.split(",")]
     if not any(wanted):
         raise ProbingError("no task was named. Name one of them, or 'all': see `probe tasks`")
-    chosen = set()
+    chosen: set[str] = set()
     for name in wanted:
-        chosen.update(task.name for task in TASKS) if name.lower() == "all" else chosen.add(get_task(name).name)
+        chosen.update([task.name for task in TASKS] if name.lower() == "all" else [get_task(name).name])
     return [task for task in TASKS + COUNTERPARTS if task.name in chosen]
 
 

@@ -1,0 +1,136 @@
+"""Which data a run uses: SentEval's files, the embedded `mini`, a folder of task files, or a user's own file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from probing.config import DEFAULT_PRESETS
+from probing.errors import ProbingError
+from probing.tasks import COUNTERPARTS, TASKS, Task, get_task, get_tasks, own_task
+
+DATA_DIR = Path("data/senteval")
+"""Where SentEval's files are looked for unless `--data-dir` says otherwise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A data set: its name, the file of each task, and why it was chosen."""
+
+    name: str
+    files: Mapping[Task, Path]
+    reason: str
+    preset: str
+    """The preset that goes with the data unless the user names one."""
+    datasheet: str | None = None
+    """The identity that the folder's datasheet states."""
+
+
+def choose_source(tasks: Sequence[str], *, data: str | None = None, data_dir: Path | None = None) -> Source:
+    """Return the data set asked for; with none named, SentEval's files if they are there and `mini` if not."""
+    wanted = get_tasks(tasks)
+    folder = data_dir or DATA_DIR
+    if data_dir is not None and data not in (None, "senteval"):
+        raise ProbingError(f"--data-dir says where SentEval's files are; it does not go with --data {data}")
+    if data == "senteval" or data_dir is not None:
+        return _senteval(wanted, folder, "asked for")
+    if data == "mini":
+        return _mini(wanted, "asked for")
+    if data is not None:
+        return _folder(wanted, Path(data), everything="all" in [name.lower() for name in tasks])
+    there = [task for task in TASKS if _path(folder, task).is_file()]
+    if not there:
+        return _mini(wanted, f"no SentEval files in {folder}; `probe data fetch` gets them")
+    return _senteval(wanted, folder, f"its files are in {folder}")
+
+
+def own_files(paths: Iterable[Path]) -> Source:
+    """Return the source of a user's own task files."""
+    files: dict[Task, Path] = {}
+    for path in paths:
+        task = _task_of_file(path)
+        if task.name in [known.name for known in files]:
+            raise ProbingError(f"--task-file {path}: there is another file for task {task.name!r}. Rename one of them")
+        files[task] = path
+    return Source(
+        name="own", files=files, reason=f"task files {', '.join(str(path) for path in files.values())}", preset="small"
+    )
+
+
+def _task_of_file(path: Path) -> Task:
+    try:
+        return get_task(path.stem)
+    except ProbingError:
+        return own_task(path)
+
+
+def _path(folder: Path, task: Task) -> Path:
+    return folder / f"{task.file}.txt"
+
+
+def _senteval(wanted: Sequence[Task], folder: Path, reason: str) -> Source:
+    missing = [str(_path(folder, task)) for task in wanted if not _path(folder, task).is_file()]
+    if missing:
+        raise ProbingError(
+            f"SentEval's files are not all there: missing {', '.join(missing)}. "
+            "Run `probe data fetch`, name the tasks that are there with --task, or use --data mini"
+        )
+    return Source(
+        name="senteval",
+        files={task: _path(folder, task) for task in wanted},
+        reason=reason,
+        preset=DEFAULT_PRESETS["senteval"],
+    )
+
+
+def _mini(wanted: Sequence[Task], reason: str) -> Source:
+    from probing.corpus.mini import ensure_mini
+
+    odd = [task.name for task in wanted if task in COUNTERPARTS]
+    if odd:
+        raise ProbingError(f"data set mini has no task {', '.join(odd)}: that needs a dependency treebank")
+    folder = ensure_mini()
+    return Source(
+        name="mini",
+        files={task: _path(folder, task) for task in wanted},
+        reason=reason,
+        preset=DEFAULT_PRESETS["mini"],
+        datasheet=read_datasheet_identity(folder),
+    )
+
+
+def _folder(wanted: Sequence[Task], folder: Path, *, everything: bool) -> Source:
+    if not folder.is_dir():
+        raise ProbingError(f"--data {folder}: there is no such data set or folder. Known: senteval, mini, or a folder")
+    if everything:
+        wanted = [*wanted, *(task for task in COUNTERPARTS if task not in wanted)]
+    files = {task: _path(folder, task) for task in wanted if _path(folder, task).is_file()}
+    missing = [task.name for task in wanted if task not in files and not (everything and task in COUNTERPARTS)]
+    if missing and not everything:
+        raise ProbingError(f"--data {folder}: no file {', '.join(f'{get_task(name).file}.txt' for name in missing)}")
+    if not files:
+        names = ", ".join(f"{task.file}.txt" for task in TASKS)
+        raise ProbingError(f"--data {folder}: no task file there. Expected some of {names}")
+    reason = "asked for" + (f"; it has no {', '.join(missing)}" if missing else "")
+    return Source(
+        name=folder.resolve().name,
+        files=files,
+        reason=reason,
+        preset="small",
+        datasheet=read_datasheet_identity(folder),
+    )
+
+
+def read_datasheet_identity(folder: Path) -> str | None:
+    """Return the identity stated by the datasheet in a folder, if there is one."""
+    path = folder / "datasheet.json"
+    if not path.is_file():
+        return None
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        identity = content["identity"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        raise ProbingError(f"{path}: not a datasheet of `probe data build`. Remove it or build again") from None
+    return str(identity)

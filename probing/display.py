@@ -1,0 +1,116 @@
+"""What a run shows while it goes: a live line on a terminal, plain lines elsewhere. All of it goes to stderr."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How far one cell has come."""
+
+    cell: str
+    epoch: int
+    max_epochs: int
+    fraction: float
+    """Of the whole cell, as if no epoch were saved by early stopping."""
+    loss: float
+    dev_accuracy: float | None
+    tokens_per_second: float
+    epoch_ended: bool
+
+
+@dataclass(slots=True)
+class Display:
+    """Shows the cells of a run; `verbosity` is -1 (errors only), 0, or 1 (every epoch)."""
+
+    verbosity: int = 0
+    console: Console = field(default_factory=lambda: Console(stderr=True, highlight=False, soft_wrap=True))
+    _total: int = 0
+    _done: int = 0
+    _started: float = 0.0
+    _fractions: dict[str, float] = field(default_factory=dict)
+    _progress: Progress | None = None
+    _overall: TaskID | None = None
+    _rows: dict[str, TaskID] = field(default_factory=dict)
+
+    def say(self, text: str) -> None:
+        """Print a line that is not about progress, unless quiet."""
+        if self.verbosity >= 0:
+            self.console.print(escape(text))
+
+    def detail(self, text: str) -> None:
+        """Print a line only when verbose."""
+        if self.verbosity >= 1:
+            self.console.print(escape(text))
+
+    def warn(self, text: str) -> None:
+        """Print a line even when quiet."""
+        self.console.print(escape(text))
+
+    @contextmanager
+    def running(self, total: int) -> Iterator[None]:
+        """Show the progress of so many cells."""
+        self._total, self._done, self._started = total, 0, time.monotonic()
+        if not (self.console.is_terminal and self.verbosity >= 0):
+            yield
+            return
+        columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), TextColumn("{task.fields[text]}"))
+        with Progress(*columns, console=self.console, transient=True) as self._progress:
+            self._overall = self._progress.add_task("all", total=total, text="")
+            try:
+                yield
+            finally:
+                self._progress, self._overall = None, None
+                self._rows.clear()
+
+    def update(self, status: Status) -> None:
+        """Show how far a cell has come."""
+        self._fractions[status.cell] = status.fraction
+        text = f"epoch {status.epoch}/{status.max_epochs}  loss {status.loss:.3f}"
+        if status.dev_accuracy is not None:
+            text += f"  dev {status.dev_accuracy:.2f}"
+        text += f"  {status.tokens_per_second:,.0f} tokens/s"
+        if self._progress is not None and self._overall is not None:
+            if status.cell not in self._rows:
+                self._rows[status.cell] = self._progress.add_task(escape(status.cell), total=1.0, text="")
+            self._progress.update(self._rows[status.cell], completed=status.fraction, text=text)
+            done = self._done + sum(self._fractions.values())
+            self._progress.update(self._overall, completed=done, text=self._overall_text(done))
+        if status.epoch_ended:
+            self.detail(f"  {status.cell}: {text}")
+
+    def finish(self, cell: str, outcome: str) -> None:
+        """Show that a cell has ended, and how."""
+        self._done += 1
+        self._fractions.pop(cell, None)
+        if self._progress is not None and cell in self._rows:
+            self._progress.remove_task(self._rows.pop(cell))
+        self.say(f"[{self._done}/{self._total}] {cell}: {outcome}{self._left_text()}")
+
+    def _overall_text(self, done: float) -> str:
+        return f"cell {min(self._done + 1, self._total)} of {self._total}{self._left_text(done)}"
+
+    def _left_text(self, done: float | None = None) -> str:
+        done = self._done if done is None else done
+        if not 0 < done < self._total:
+            return ""
+        seconds = (time.monotonic() - self._started) * (self._total - done) / done
+        return f"  about {format_seconds(seconds)} left"
+
+
+def format_seconds(seconds: float) -> str:
+    """Return a duration as a person would say it: 42s, 3m10s, 2h05m."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole}s"
+    if whole < 3600:
+        return f"{whole // 60}m{whole % 60:02d}s"
+    return f"{whole // 3600}h{whole % 3600 // 60:02d}m"

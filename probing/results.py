@@ -1,0 +1,241 @@
+"""The record of one cell (data set x task x model x preset x seed), and the folder that keeps the records.
+
+A record is one JSON file, written atomically. Everything that may differ between two runs of the same cell
+on the same machine stands under `timing`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+import re
+import tempfile
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from probing.errors import ProbingError
+
+FORMAT = 1
+"""Rises when records change their form, or when the same settings give other numbers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataIdentity:
+    """Which data a cell was trained and scored on."""
+
+    name: str
+    """`senteval`, `mini`, a folder's name, or `own` for a user's own task files."""
+    file: str
+    sha256: str
+    verified: bool | None = None
+    """Whether the file is SentEval's own, byte by byte; null when it does not claim to be."""
+    datasheet: str | None = None
+    """The identity that the folder's datasheet states."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelIdentity:
+    """Which model a cell measured."""
+
+    name: str
+    label: str
+    """The row's name in tables."""
+    version: str
+    """`built-in`, a plug-in's version, or the hash of its file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scores:
+    """What came out; accuracies are percentages."""
+
+    dev_accuracy: float
+    test_accuracy: float
+    majority_accuracy: float
+    """Test accuracy of always giving the most frequent training label."""
+    best_epoch: int
+    parameters: int
+    vocabulary_size: int
+    curve: list[dict[str, float]]
+    """For each epoch its number, training loss and dev accuracy."""
+    classes: dict[str, dict[str, int]]
+    """For each label its instances in train, dev and test, and how many test instances were right."""
+    gold: list[int]
+    """The test instances' classes, as places in `classes`."""
+    predictions: list[int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """What may differ between two runs of the same cell."""
+
+    seconds: float
+    tokens_per_second: float
+    finished_at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """One cell: what ran, what came out, and where."""
+
+    task: str
+    family: str
+    seed: int
+    preset: str
+    data: DataIdentity
+    model: ModelIdentity
+    settings: dict[str, dict[str, Any]]
+    status: Literal["finished", "failed"]
+    error: str | None
+    scores: Scores | None
+    timing: Timing
+    where: dict[str, Any]
+    """Versions of probing, torch and python; device; threads."""
+    key: str
+    format: int = field(default=FORMAT)
+
+
+def make_key(
+    *, data: DataIdentity, task: str, model: ModelIdentity, preset: str, settings: Mapping[str, Any], seed: int
+) -> str:
+    """Return the hash of everything that can change a cell's numbers."""
+    what = {
+        "format": FORMAT,
+        "sha256": data.sha256,
+        "task": task,
+        "model": [model.name, model.version],
+        "preset": preset,
+        "settings": settings,
+        "seed": seed,
+    }
+    return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """A folder of records, one file a cell."""
+
+    folder: Path
+
+    def path(self, *, data: str, task: str, model: str, preset: str, seed: int, key: str) -> Path:
+        parts = (data, task, model, preset, f"seed{seed}", key[:12])
+        return self.folder / ("--".join(re.sub(r"[^\w.+-]+", "_", part) for part in parts) + ".json")
+
+    def path_of(self, result: Result) -> Path:
+        return self.path(
+            data=result.data.name,
+            task=result.task,
+            model=result.model.name,
+            preset=result.preset,
+            seed=result.seed,
+            key=result.key,
+        )
+
+    def save(self, result: Result) -> Path:
+        """Write a record so that it is there whole or not at all."""
+        path = self.path_of(result)
+        text = json.dumps(dataclasses.asdict(result), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        try:
+            write_atomically(path, text + "\n")
+        except OSError as error:
+            raise ProbingError(f"{path}: the result cannot be written ({error.strerror or error})") from None
+        return path
+
+    def load(self, on_damaged: Callable[[str], None]) -> list[Result]:
+        """Return all whole records, in a stable order; damaged files are named and left alone."""
+        results = []
+        for path in sorted(self.folder.glob("*--*.json")):
+            try:
+                results.append(read_result(path))
+            except ProbingError as error:
+                on_damaged(str(error))
+        return results
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a text file by way of a temporary one, so that no reader ever sees half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def read_result(path: Path) -> Result:
+    """Read one record; a file that is none is an error that names it."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ProbingError(f"{path}: cannot be read ({error.strerror})") from None
+    except (ValueError, RecursionError):
+        raise ProbingError(f"{path}: not a whole JSON file. Delete it and run the cell again") from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise ProbingError(f"{path}: not a result record of format {FORMAT}. Delete it and run the cell again")
+    try:
+        return typing.cast(Result, _build(Result, content))
+    except (TypeError, KeyError, ValueError) as error:
+        raise ProbingError(f"{path}: not a result record ({error}). Delete it and run the cell again") from None
+
+
+_NESTED: dict[str, Any] = {"data": DataIdentity, "model": ModelIdentity, "scores": Scores, "timing": Timing}
+
+
+def _build(kind: Any, content: Mapping[str, Any]) -> Any:
+    """Make a dataclass of a JSON object, checking the type of every field."""
+    values = dict(content)
+    for item in dataclasses.fields(kind):
+        if item.name not in values:
+            raise KeyError(f"{item.name} is missing")
+        value = values[item.name]
+        if item.name in _NESTED and isinstance(value, dict):
+            values[item.name] = _build(_NESTED[item.name], value)
+        elif not _fits(value, item.type):
+            raise TypeError(f"{item.name} is not of type {item.type}")
+    return kind(**values)
+
+
+_JSON_TYPES: dict[str, Any] = {
+    "str": str,
+    "int": int,
+    "float": (int, float),
+    "bool": bool,
+    "list": list,
+    "dict": dict,
+    "Literal": str,
+    "None": type(None),
+}
+
+
+def _fits(value: Any, annotation: Any) -> bool:
+    names = [part.strip().partition("[")[0] for part in str(annotation).split("|")]
+    return any(isinstance(value, _JSON_TYPES.get(name, ())) for name in names)
+
+
+def count_classes(
+    labels: Iterable[str], counts: Mapping[str, Mapping[str, int]], gold: Any, predictions: Any
+) -> dict[str, dict[str, int]]:
+    """Return each label's instances by split, with how many of its test instances were right."""
+    right = np.bincount(gold[gold == predictions], minlength=len(counts["train"]) or 1)
+    return {
+        label: {**{split: counts[split].get(label, 0) for split in counts}, "right": int(right[index])}
+        for index, label in enumerate(labels)
+    }

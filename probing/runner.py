@@ -1,0 +1,307 @@
+"""Plan the cells (task x model x seed), skip the finished ones, run the others, record each."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import platform
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from probing import __version__, training
+from probing.config import Config, resolve_config
+from probing.corpus.source import Source, choose_source, own_files
+from probing.dataset import SPLITS, PackedSplit, TaskData, Vocabulary, read_task_file
+from probing.display import Display, Status, format_seconds
+from probing.errors import ProbingError
+from probing.model.classifier import Classifier, build_classifier
+from probing.registry import AGGREGATORS, COMPARED, Found
+from probing.results import (
+    DataIdentity,
+    ModelIdentity,
+    Result,
+    Scores,
+    Store,
+    Timing,
+    count_classes,
+    make_key,
+    read_result,
+)
+from probing.tasks import Task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One model to be trained and scored on one task with one seed."""
+
+    task: Task
+    data: TaskData
+    identity: DataIdentity
+    aggregator: Found
+    preset: str
+    config: Config
+    seed: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.task.name} {self.aggregator.label} seed {self.seed}"
+
+    @property
+    def model(self) -> ModelIdentity:
+        found = self.aggregator
+        return ModelIdentity(name=found.name, label=found.label, version=found.version)
+
+    @property
+    def key(self) -> str:
+        return make_key(
+            data=self.identity,
+            task=self.task.name,
+            model=self.model,
+            preset=self.preset,
+            settings=self.config.as_dict(),
+            seed=self.seed,
+        )
+
+    def path(self, store: Store) -> Path:
+        return store.path(
+            data=self.identity.name,
+            task=self.task.name,
+            model=self.aggregator.name,
+            preset=self.preset,
+            seed=self.seed,
+            key=self.key,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """How a run ended, in cells."""
+
+    finished: int
+    skipped: int
+    failed: int
+
+
+def run(
+    tasks: Sequence[str] = (),
+    aggregators: Sequence[str] = ("all",),
+    *,
+    data: str | None = None,
+    data_dir: Path | None = None,
+    task_files: Sequence[Path] = (),
+    preset: str | None = None,
+    config_file: Path | None = None,
+    settings: Sequence[str] = (),
+    seeds: Sequence[int] = (0,),
+    device: str = "auto",
+    results: Path = Path("results"),
+    force: bool = False,
+    display: Display | None = None,
+) -> Summary:
+    """Train and score one model per task, aggregator and seed; cells that are already recorded are skipped."""
+    display = display or Display()
+    chosen_device = training.pick_device(device)
+    found = [AGGREGATORS.find(spec) for spec in _expand(aggregators)]
+    cells: list[Cell] = []
+    for source in _choose_sources(tasks, data, data_dir, task_files):
+        used_preset = preset or source.preset
+        config = resolve_config(used_preset, config_file=config_file, settings=settings)
+        display.say(f"data: {source.name} ({source.reason}); preset: {used_preset}; device: {chosen_device}")
+        cells += _plan(source, found, used_preset, config, seeds, display)
+    store = Store(results)
+    _check_writable(store)
+    waiting = [cell for cell in cells if force or not _is_finished(cell, store)]
+    if skipped := len(cells) - len(waiting):
+        display.say(
+            f"{skipped} of {len(cells)} cells are already in {results} and are skipped (--force runs them again)"
+        )
+    finished, failed = 0, 0
+    try:
+        with display.running(len(waiting)):
+            for cell in waiting:
+                result = run_cell(cell, chosen_device, display.update)
+                store.save(result)
+                finished += result.status == "finished"
+                failed += result.status == "failed"
+                display.finish(cell.name, _describe(result))
+    except KeyboardInterrupt:
+        display.warn(
+            f"stopped: {finished + skipped} of {len(cells)} cells are finished and kept in {results}. "
+            "The same command goes on with the rest"
+        )
+        raise
+    return Summary(finished, skipped, failed)
+
+
+def _expand(aggregators: Sequence[str]) -> list[str]:
+    names = [part.strip() for spec in aggregators for part in spec.split(",")]
+    expanded = [name for spec in names for name in (COMPARED if spec.lower() == "all" else [spec])]
+    if not all(expanded) or not expanded:
+        raise ProbingError("no aggregator was named. Name one, or 'all': see `probe aggregators`")
+    return list(dict.fromkeys(expanded))
+
+
+def _choose_sources(
+    tasks: Sequence[str], data: str | None, data_dir: Path | None, task_files: Sequence[Path]
+) -> list[Source]:
+    sources = []
+    if tasks or not task_files:
+        sources.append(choose_source(tasks or ["all"], data=data, data_dir=data_dir))
+    if task_files:
+        sources.append(own_files(task_files))
+    return sources
+
+
+def _plan(
+    source: Source, found: Sequence[Found], preset: str, config: Config, seeds: Sequence[int], display: Display
+) -> list[Cell]:
+    """Read and check every file before anything is trained, and return the cells."""
+    cells = []
+    for task, path in source.files.items():
+        data = read_task_file(path)
+        verified = None
+        if source.name == "senteval" and task.blob:
+            verified = data.blob == task.blob
+            if not verified:
+                display.warn(f"warning: {path} is not SentEval's published file (git blob {data.blob[:12]})")
+        identity = DataIdentity(
+            name=source.name, file=path.name, sha256=data.sha256, verified=verified, datasheet=source.datasheet
+        )
+        cells += [
+            Cell(
+                task=task, data=data, identity=identity, aggregator=aggregator, preset=preset, config=config, seed=seed
+            )
+            for aggregator in found
+            for seed in dict.fromkeys(seeds)
+        ]
+    return cells
+
+
+def _check_writable(store: Store) -> None:
+    try:
+        store.folder.mkdir(parents=True, exist_ok=True)
+        probe = store.folder / ".writable"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise ProbingError(f"--results {store.folder}: results cannot be written there ({error.strerror})") from None
+
+
+def _is_finished(cell: Cell, store: Store) -> bool:
+    path = cell.path(store)
+    if not path.is_file():
+        return False
+    try:
+        result = read_result(path)
+    except ProbingError:
+        return False
+    return result.key == cell.key and result.status == "finished"
+
+
+def run_cell(cell: Cell, device: torch.device, on_status: Callable[[Status], None]) -> Result:
+    """Train and score one cell; a training that breaks down gives a failed record."""
+    started = time.monotonic()
+    scores, error, tokens = None, None, 0
+    try:
+        scores, tokens = _train_and_score(cell, device, on_status)
+    except training.NonFiniteLossError as problem:
+        error = str(problem)
+    seconds = time.monotonic() - started
+    return Result(
+        task=cell.task.name,
+        family=cell.task.family,
+        seed=cell.seed,
+        preset=cell.preset,
+        data=cell.identity,
+        model=cell.model,
+        settings=cell.config.as_dict(),
+        status="failed" if error else "finished",
+        error=error,
+        scores=scores,
+        timing=Timing(
+            seconds=round(seconds, 3),
+            tokens_per_second=round(tokens / seconds, 1),
+            finished_at=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        ),
+        where={
+            "probing": __version__,
+            "torch": torch.__version__,
+            "python": platform.python_version(),
+            "device": str(device),
+            "threads": torch.get_num_threads(),
+        },
+        key=cell.key,
+    )
+
+
+def _train_and_score(cell: Cell, device: torch.device, on_status: Callable[[Status], None]) -> tuple[Scores, int]:
+    labels = cell.data.labels
+    settings = dataclasses.asdict(cell.config.training)
+    vocabulary = Vocabulary.build(
+        cell.data.splits["tr"].sentences,
+        min_frequency=settings.pop("min_frequency"),
+        max_size=settings.pop("max_vocabulary"),
+    )
+    packed = {name: PackedSplit.pack(split, vocabulary, labels) for name, split in cell.data.splits.items()}
+    torch.manual_seed(cell.seed)
+    if device.type == "cuda":
+        torch.use_deterministic_algorithms(True, warn_only=True)
+    model = build_model(cell.aggregator, cell.config, vocabulary_size=len(vocabulary), num_classes=len(labels)).to(
+        device
+    )
+    started = time.monotonic()
+
+    def report(progress: training.Progress) -> None:
+        on_status(
+            Status(
+                cell=cell.name,
+                epoch=progress.epoch,
+                max_epochs=progress.max_epochs,
+                fraction=(progress.epoch - 1 + progress.fraction) / progress.max_epochs,
+                loss=progress.loss,
+                dev_accuracy=progress.dev_accuracy,
+                tokens_per_second=progress.tokens / max(time.monotonic() - started, 1e-9),
+                epoch_ended=progress.fraction == 1.0,
+            )
+        )
+
+    outcome = training.train(
+        model, packed["tr"], packed["va"], seed=cell.seed, device=device, on_progress=report, **settings
+    )
+    predictions = training.predict(model, packed["te"], device)
+    counts = {name: Counter(cell.data.splits[split].labels) for split, name in SPLITS.items()}
+    return Scores(
+        dev_accuracy=outcome.dev_accuracy,
+        test_accuracy=training.accuracy(predictions, packed["te"]),
+        majority_accuracy=cell.data.majority_accuracy("te"),
+        best_epoch=outcome.best_epoch,
+        parameters=sum(parameter.numel() for parameter in model.parameters()),
+        vocabulary_size=len(vocabulary),
+        curve=[dataclasses.asdict(epoch) for epoch in outcome.curve],
+        classes=count_classes(labels, counts, packed["te"].labels, predictions),
+        gold=packed["te"].labels.tolist(),
+        predictions=predictions.tolist(),
+    ), outcome.tokens
+
+
+def build_model(aggregator: Found, config: Config, *, vocabulary_size: int, num_classes: int) -> Classifier:
+    """Build the classifier that a configuration describes."""
+    settings: dict[str, Any] = dataclasses.asdict(config.model)
+    return build_classifier(aggregator.object, vocabulary_size=vocabulary_size, num_classes=num_classes, **settings)
+
+
+def _describe(result: Result) -> str:
+    took = format_seconds(result.timing.seconds)
+    if result.scores is None:
+        return f"failed after {took}: {result.error}"
+    scores = result.scores
+    return (
+        f"test {scores.test_accuracy:.2f} (majority {scores.majority_accuracy:.2f}), dev {scores.dev_accuracy:.2f} "
+        f"in epoch {scores.best_epoch} of {len(scores.curve)}, {took}, {result.timing.tokens_per_second:,.0f} tokens/s"
+    )

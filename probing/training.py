@@ -1,0 +1,170 @@
+"""The one optimisation loop: Adam with warm-up, clipping, random packed batches, early stopping on dev accuracy.
+
+Shapes: B sentences of a batch, C classes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from probing.dataset import Batch, Integers, PackedSplit
+from probing.errors import ProbingError
+from probing.model.attention import Packing
+
+EVALUATION_BATCH = 256
+STEPS_BETWEEN_REPORTS = 20
+"""How often the loss is read: on a GPU each reading waits for the device."""
+
+
+class NonFiniteLossError(Exception):
+    """The loss became infinite or not a number: this training cannot go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """What one pass over the training split gave."""
+
+    epoch: int
+    loss: float
+    """The mean training loss per sentence."""
+    dev_accuracy: float
+    """In percent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a training has come."""
+
+    epoch: int
+    max_epochs: int
+    fraction: float
+    """Of this epoch."""
+    loss: float
+    dev_accuracy: float | None
+    """Of the last whole epoch."""
+    tokens: int
+    """Trained on since the beginning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a training gave; the model holds the weights of the best epoch."""
+
+    best_epoch: int
+    dev_accuracy: float
+    curve: tuple[Epoch, ...]
+    tokens: int
+
+
+def pick_device(name: str) -> torch.device:
+    """Return the device asked for; `auto` takes a GPU where there is one."""
+    available = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if name == "auto":
+        return torch.device("cuda" if available["cuda"] else "mps" if available["mps"] else "cpu")
+    if name not in available:
+        raise ProbingError(f"unknown device {name!r}. Known: auto, {', '.join(available)}")
+    if not available[name]:
+        here = ", ".join(device for device, there in available.items() if there)
+        raise ProbingError(f"--device {name}: there is no such device on this machine. Available: {here}")
+    return torch.device(name)
+
+
+def score(model: nn.Module, batch: Batch, device: torch.device) -> Tensor:
+    """Return the model's scores (B, C) for a packed batch."""
+
+    def move(array: Integers) -> Tensor:
+        return torch.from_numpy(array).to(device, non_blocking=True)
+
+    packing = Packing.build(move(batch.rows), move(batch.positions), move(batch.lengths), int(batch.lengths.max()))
+    scores: Tensor = model(move(batch.tokens), packing)
+    return scores
+
+
+@torch.inference_mode()
+def predict(model: nn.Module, split: PackedSplit, device: torch.device) -> Integers:
+    """Return the predicted class of every sentence of a split, in order."""
+    model.eval()
+    predictions = [score(model, batch, device).argmax(1) for batch in split.batches(EVALUATION_BATCH)]
+    return torch.cat(predictions).cpu().numpy()
+
+
+def accuracy(predictions: Integers, split: PackedSplit) -> float:
+    """Return the percentage of right predictions."""
+    return 100.0 * float(np.mean(predictions == split.labels))
+
+
+def train(
+    model: nn.Module,
+    train_split: PackedSplit,
+    dev_split: PackedSplit,
+    *,
+    seed: int,
+    device: torch.device,
+    max_epochs: int,
+    patience: int,
+    batch_size: int,
+    learning_rate: float,
+    warmup_steps: int,
+    clip_norm: float,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
+) -> Outcome:
+    """Train the model until dev accuracy stops rising, and leave it with the weights of its best epoch."""
+    optimizer = torch.optim.Adam(
+        model.parameters(), lr=learning_rate, betas=(0.9, 0.98), fused=True if device.type in ("cpu", "cuda") else None
+    )
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min((step + 1) / warmup_steps, math.sqrt(warmup_steps / (step + 1)))
+    )
+    shuffler = np.random.default_rng(seed)
+    curve: list[Epoch] = []
+    best: Epoch | None = None
+    best_weights: dict[str, Tensor] = {}
+    tokens = 0
+    for epoch in range(1, max_epochs + 1):
+        model.train()
+        total = torch.zeros((), device=device, dtype=torch.float64)
+        order = shuffler.permutation(len(train_split))
+        seen = 0
+        for step, batch in enumerate(train_split.batches(batch_size, order)):
+            loss = functional.cross_entropy(
+                score(model, batch, device), torch.from_numpy(batch.labels).to(device, non_blocking=True)
+            )
+            optimizer.zero_grad(set_to_none=True)
+            loss.backward()
+            if clip_norm:
+                nn.utils.clip_grad_norm_(model.parameters(), clip_norm)
+            optimizer.step()
+            schedule.step()
+            total += loss.detach() * len(batch.labels)
+            seen += len(batch.labels)
+            tokens += len(batch.tokens)
+            if step % STEPS_BETWEEN_REPORTS == 0:
+                mean_loss = _finite(total.item() / seen, epoch)
+                dev_accuracy = curve[-1].dev_accuracy if curve else None
+                on_progress(Progress(epoch, max_epochs, seen / len(train_split), mean_loss, dev_accuracy, tokens))
+        dev_accuracy = accuracy(predict(model, dev_split, device), dev_split)
+        curve.append(Epoch(epoch, _finite(total.item() / seen, epoch), dev_accuracy))
+        on_progress(Progress(epoch, max_epochs, 1.0, curve[-1].loss, dev_accuracy, tokens))
+        if best is None or dev_accuracy > best.dev_accuracy:
+            best = curve[-1]
+            best_weights = {name: value.detach().clone() for name, value in model.state_dict().items()}
+        elif epoch - best.epoch >= patience:
+            break
+    assert best is not None
+    model.load_state_dict(best_weights)
+    return Outcome(best.epoch, best.dev_accuracy, tuple(curve), tokens)
+
+
+def _finite(loss: float, epoch: int) -> float:
+    if not math.isfinite(loss):
+        raise NonFiniteLossError(
+            f"the loss became {loss} in epoch {epoch}. Try a lower training.learning_rate or training.clip_norm"
+        )
+    return loss
