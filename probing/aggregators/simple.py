@@ -31,6 +31,8 @@ def simple_routing(
     """
     if iterations < 1:
         raise ValueError(f"iterations must be at least 1. Got {iterations} instead.")
+    if softmax_over not in ("capsules", "heads"):
+        raise ValueError(f"softmax_over must be 'capsules' or 'heads'. Got {softmax_over!r} instead.")
     logits_HN = torch.zeros_like(votes[..., 0])
     for iteration in range(iterations):
         log_agreement_HN = logits_HN.log_softmax(-1 if softmax_over == "capsules" else -2)

@@ -35,6 +35,8 @@ class Votes(nn.Module):
             raise ValueError(
                 f"num_heads and num_capsules must divide model_dim={model_dim}. Got {num_heads} and {num_capsules}."
             )
+        if votes not in ("shared", "per_head"):
+            raise ValueError(f"votes must be 'shared' or 'per_head'. Got {votes!r} instead.")
         self.num_heads = num_heads
         self.num_capsules = num_capsules
         self.per_head = votes == "per_head"
@@ -63,4 +65,4 @@ class Votes(nn.Module):
             if self.nonlinear:
                 capsules_Td = torch.relu(capsules_Td)
             votes_THd = functional.linear(capsules_Td, self.vote_weight.flatten(0, 1))
-        return votes_THd.reshape(tokens, num_heads, self.num_capsules, -1)
+        return votes_THd.reshape(tokens, num_heads, self.num_capsules, num_heads * head_dim // self.num_capsules)
