@@ -119,9 +119,11 @@ def _find_gaps(content: Content) -> Iterator[Finding]:
         yield Finding("error", "splits", f"no line of split {', '.join(missing)}. All of {needed} are needed")
     if "tr" in missing:
         return
-    for (split, label), number in content.first_lines.items():
-        if label not in content.counts["tr"]:
-            yield Finding("error", "labels", f"label {label!r} of split {split} (line {number}) does not occur in tr")
+    for split, counts in content.counts.items():
+        if unseen := [label for label in counts if label not in content.counts["tr"]]:
+            line = content.first_lines[split, unseen[0]]
+            message = f"labels of {split} that do not occur in tr: {len(unseen)}, e.g. {unseen[0]!r} (line {line})"
+            yield Finding("error", "labels", message)
 
 
 def _find_repeats(content: Content) -> Iterator[Finding]:

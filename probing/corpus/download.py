@@ -183,7 +183,7 @@ class _Part:
             self.file.truncate()
         self.answered = True
         length = response.headers.get("Content-Length", "")
-        if response.ok and length.isdigit():
+        if response.status_code in (200, 206) and length.isdigit():
             self.total = self.file.tell() + int(length)
 
     def write(self, chunk: bytes) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import cli
 from probing.corpus import checking
@@ -64,7 +66,7 @@ def test_a_missing_split_and_an_unseen_label_are_errors(tmp_path: Path) -> None:
     errors = [finding for finding in find(path) if finding[0] == "error"]
     assert errors == [
         ("error", "splits", "no line of split va. All of tr, va, te are needed"),
-        ("error", "labels", "label 'X' of split te (line 13) does not occur in tr"),
+        ("error", "labels", "labels of te that do not occur in tr: 1, e.g. 'X' (line 13)"),
     ]
 
 
@@ -88,6 +90,28 @@ def test_duplicates_leakage_and_contradictions_are_warnings_with_examples(tmp_pa
         ("warning", "leakage", "sentences of te that stand in tr too: 2, e.g. lines 1 and 20"),
         ("warning", "leakage", "sentences of va that stand in tr too: 1, e.g. lines 2 and 21"),
     ]
+
+
+INSTANCES = st.lists(
+    st.tuples(st.sampled_from(["tr", "va", "te"]), st.sampled_from("AB"), st.sampled_from("uvwxyz")), max_size=25
+)
+
+
+@settings(max_examples=100)
+@given(lines=INSTANCES)
+def test_repeats_are_those_that_comparing_all_lines_finds(tmp_path_factory, lines) -> None:  # type: ignore[no-untyped-def]
+    path = write(tmp_path_factory.mktemp("repeats"), lines, "own")
+    sentences = {split: [line[2] for line in lines if line[0] == split] for split in ("tr", "va", "te")}
+    expected = {}
+    for split, own in sentences.items():
+        expected[f"lines of {split} that repeat a sentence of {split}"] = len(own) - len(set(own))
+    for one, other in (("tr", "va"), ("tr", "te"), ("va", "te")):
+        shared = set(sentences[one]) & set(sentences[other])
+        expected[f"sentences of {other} that stand in {one} too"] = len(shared)
+    labels = {sentence: {line[1] for line in lines if line[2] == sentence} for _, _, sentence in lines}
+    expected["sentences with more than one label"] = sum(len(found) > 1 for found in labels.values())
+    found = dict(finding[2].split(", e.g.")[0].split(": ") for finding in find(path) if finding[0] == "warning")
+    assert found == {what: str(count) for what, count in expected.items() if count}
 
 
 def test_what_senteval_itself_does_not_keep_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

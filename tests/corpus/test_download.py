@@ -62,6 +62,12 @@ class Handler(BaseHTTPRequestHandler):
         if act.isdigit():
             self.send_error(int(act))
             return
+        if act == "moved":
+            self.send_response(302)
+            self.send_header("Location", self.path)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
         if act == "wrong":
             body = b"<html>please log in</html>"
         offset = int(re.findall(r"\d+", wanted)[0]) if wanted and "no-range" not in act else 0
@@ -158,6 +164,13 @@ def test_a_missing_page_says_what_to_check(web: Web, tmp_path: Path) -> None:
 def test_a_busy_server_is_asked_again(web: Web, tmp_path: Path) -> None:
     web.behaviour = ["503", "good"]
     download.fetch([FIRST], tmp_path, mirror=web.url)
+    assert (tmp_path / "first.txt").read_bytes() == BODIES["first"]
+
+
+def test_a_redirect_is_followed(web: Web, tmp_path: Path) -> None:
+    web.behaviour = ["half", "moved", "good"]
+    download.fetch([FIRST], tmp_path, mirror=web.url)
+    assert [wanted for _, wanted in web.requests] == [None, f"bytes={KEPT}-", f"bytes={KEPT}-"]
     assert (tmp_path / "first.txt").read_bytes() == BODIES["first"]
 
 
