@@ -182,6 +182,13 @@ def test_a_dropped_connection_goes_on_with_a_range(web: Web, tmp_path: Path) -> 
     assert names(tmp_path) == ["first.txt"]
 
 
+def test_tries_are_counted_anew_when_something_arrived(web: Web, tmp_path: Path) -> None:
+    web.behaviour = ["half", "half", "half", "good"]
+    download.fetch([FIRST], tmp_path, mirror=web.url)
+    assert len(web.requests) == 4 > 1 + len(download.PAUSES)
+    assert (tmp_path / "first.txt").read_bytes() == BODIES["first"]
+
+
 def test_a_server_without_ranges_sends_all_again(web: Web, tmp_path: Path) -> None:
     web.behaviour = ["half", "good no-range"]
     download.fetch([FIRST], tmp_path, mirror=web.url)

@@ -46,6 +46,16 @@ def test_a_class_that_a_split_lacks_is_an_imbalance(tmp_path: Path) -> None:
     assert findings[0].message.startswith("the classes of te have 0 ('I') to 10 ('O')")
 
 
+def test_one_small_class_among_many_is_an_imbalance(tmp_path: Path) -> None:
+    labels = "abcdefghijklmnopqrst"
+    lines = [
+        (split, label, f"{split} {label} {n} .") for split in ("tr", "va", "te") for label in labels for n in range(30)
+    ]
+    assert judge(tmp_path, "ToCo", lines) == []
+    (finding,) = judge(tmp_path, "ToCo", lines[4:])
+    assert finding.message.startswith("the classes of tr have 26 ('a') to 30 ('b') instances")
+
+
 def test_an_own_task_promises_no_balance(tmp_path: Path) -> None:
     lines = two_classes({"tr": (100, 200), "va": (10, 10), "te": (10, 10)})
     assert [finding.severity for finding in judge(tmp_path, own_task(Path("mine.txt")), lines)] == ["note"]
