@@ -1,0 +1,160 @@
+"""Any parsed corpus becomes SentEval-format task files.
+
+Two passes, in constant memory. The first (survey.py) reads each sentence once, counts what the builders decide by, and
+keeps the sentences' facts (constituency.py, dependency.py) in a temporary file. The second offers these to every task's
+plan (surface.py, syntactic.py, semantic.py, odd_man_out.py), which keeps a bounded sample (sampling.py) and makes a
+balanced task of it. The same sentences, sizes and seed give the same bytes, in whatever order the sentences come.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from probing.corpus.builders import odd_man_out, semantic, surface, syntactic
+from probing.corpus.builders.plans import Drawing, Plan
+from probing.corpus.builders.sampling import CannotBuildError, Sizes, Splits
+from probing.corpus.builders.survey import Progress, Survey, take_survey
+from probing.corpus.datasheet import Datasheet, TaskSheet, describe_task
+from probing.corpus.trees import Sentence
+from probing.errors import ProbingError
+from probing.tasks import COUNTERPARTS, TASKS, Task, get_tasks
+
+BUILDERS: Mapping[str, Callable[[Survey, Sizes], Plan]] = {
+    "SeLen": surface.sentence_length,
+    "WC": surface.word_content,
+    "TrDep": syntactic.tree_depth,
+    "ToCo": syntactic.top_constituents,
+    "BShif": syntactic.bigram_shift,
+    "Tense": semantic.past_present,
+    "SubNm": semantic.subject_number,
+    "ObjNm": semantic.object_number,
+    "SOMO": odd_man_out.odd_man_out,
+    "CoIn": semantic.coordination_inversion,
+    "DepDepth": syntactic.tree_depth,
+    "RootDep": syntactic.top_constituents,
+}
+_COUNTERPART = {"TrDep": "DepDepth", "ToCo": "RootDep"}
+
+
+def build(
+    sentences: Iterable[Sentence],
+    output: Path,
+    *,
+    train: int = 100_000,
+    dev: int = 10_000,
+    test: int = 10_000,
+    seed: int = 0,
+    tasks: Sequence[str] | None = None,
+    source: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> Datasheet:
+    """Write the task files that the sentences give, and a datasheet, into a folder."""
+    for name, size in (("train", train), ("dev", dev), ("test", test)):
+        if size < 1:
+            raise ProbingError(f"--{name} must be 1 or more. Got {size}")
+    sizes = Sizes(train, dev, test)
+    survey = take_survey(sentences, seed=seed, progress=progress)
+    try:
+        if not survey.sentences:
+            raise ProbingError("there is no sentence to build from. Name files with trees in them")
+        sheets = _build_tasks(survey, output, choose_tasks(tasks, survey.dependencies), sizes, seed, progress)
+    finally:
+        survey.close()
+    sheet = Datasheet(
+        source=dict(source or {}),
+        options={"train": train, "dev": dev, "test": test, "seed": seed},
+        corpus={
+            "trees": "dependencies" if survey.dependencies else "constituents",
+            "sentences": survey.sentences,
+            "tokens": survey.tokens,
+            "sentences_of_5_to_28_tokens": survey.kept,
+            "dropped": dict(sorted(survey.dropped.items())),
+        },
+        tasks=sheets,
+    )
+    write_atomically(output / "datasheet.json", sheet.to_json())
+    write_atomically(output / "datasheet.md", sheet.to_markdown())
+    return sheet
+
+
+def choose_tasks(names: Sequence[str] | None, dependencies: bool) -> list[Task]:
+    """Return the tasks to build: those named, or all that the kind of trees is meant to give."""
+    if names is not None and [name.lower() for name in names] != ["all"]:
+        return get_tasks(names)
+    by_name = {task.name: task for task in TASKS + COUNTERPARTS}
+    return [by_name[_COUNTERPART.get(task.name, task.name)] if dependencies else task for task in TASKS]
+
+
+def _build_tasks(
+    survey: Survey, output: Path, tasks: Sequence[Task], sizes: Sizes, seed: int, progress: Progress | None
+) -> list[TaskSheet]:
+    output.mkdir(parents=True, exist_ok=True)
+    plans: dict[str, Plan] = {}
+    failures: dict[str, str] = {}
+    for task in tasks:
+        try:
+            plans[task.name] = _make_plan(task, survey, sizes)
+        except CannotBuildError as error:
+            failures[task.name] = str(error)
+    drawings = {name: Drawing(name, plan) for name, plan in plans.items()}
+    _draw(survey, drawings, progress)
+    sheets = []
+    for number, task in enumerate(tasks):
+        if progress is not None:
+            progress("writing", number, len(tasks))
+        plan = plans.get(task.name)
+        try:
+            if plan is None:
+                raise CannotBuildError(failures[task.name])
+            splits = plan.assemble(drawings.pop(task.name).draw(survey), Random(f"{seed}/{task.name}"))
+        except CannotBuildError as error:
+            (output / f"{task.file}.txt").unlink(missing_ok=True)
+            sheets.append(TaskSheet(task=task.name, file=f"{task.file}.txt", reason=str(error)))
+            continue
+        path = output / f"{task.file}.txt"
+        write_atomically(path, format_splits(splits))
+        sheets.append(describe_task(task, path, splits, plan.settings, plan.dropped, survey.folded_counts()))
+    return sheets
+
+
+def _make_plan(task: Task, survey: Survey, sizes: Sizes) -> Plan:
+    if survey.dependencies and task.name in _COUNTERPART:
+        raise CannotBuildError(f"it needs constituency trees; its counterpart here is {_COUNTERPART[task.name]}")
+    if not survey.dependencies and task.name in _COUNTERPART.values():
+        raise CannotBuildError("it needs dependency trees")
+    return BUILDERS[task.name](survey, sizes)
+
+
+def _draw(survey: Survey, drawings: Mapping[str, Drawing], progress: Progress | None) -> None:
+    for number, (place, priority, facts) in enumerate(survey.records(), 1):
+        for drawing in drawings.values():
+            drawing.offer(place, priority, facts)
+        if progress is not None and number % 1000 == 0:
+            progress("sampling", number, survey.kept)
+
+
+def format_splits(splits: Splits) -> str:
+    """Return the text of a task file."""
+    return "".join(
+        f"{split}\t{instance.label}\t{' '.join(instance.tokens)}\n"
+        for split, instances in splits.items()
+        for instance in instances
+    )
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a file so that it is there whole or not at all."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,218 @@
+"""Facts of a sentence with a Penn-style constituency tree.
+
+The main clause is found by the semantic head rules of Stanford's dependencies, which the original tasks were made with:
+the main verb is the lexical one (of `has gone`, `gone`), so that a sentence has a tense here only if its main verb
+itself is finite; `there is a book` has the subject `book`; what follows `be` or `become` is no object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, cast
+
+from probing.corpus.builders.facts import Facts, Target
+from probing.corpus.trees import OUTER_LABELS, Sentence, Tree
+
+Children = tuple[Tree, ...]
+
+TENSES: Final = {"VBD": "PAST", "VBP": "PRES", "VBZ": "PRES"}
+NUMBERS: Final = frozenset(["NN", "NNS"])
+NOUNS: Final = frozenset(["NN", "NNS", "NNP", "NNPS"])
+OPEN_TAGS: Final = frozenset(["NN", "NNS", "VB", "VBD", "VBG", "VBN", "VBP", "VBZ"])
+PUNCTUATION: Final = frozenset([",", ".", ":", "``", "''", '"', "-LRB-", "-RRB-", "HYPH", "NFP"])
+
+_CLAUSE_HEADS: Final = {
+    "ROOT": ("S", "SINV", "SQ", "SBARQ", "FRAG", "SBAR", "UCP", "PRN", "VP"),
+    "S": ("VP", "S", "SINV", "SQ", "SBARQ", "FRAG", "SBAR", "UCP", "PRN"),
+    "SINV": ("VP", "VBZ", "VBD", "VBP", "VB", "MD", "S", "SINV"),
+    "SQ": ("VP", "SQ", "VBZ", "VBD", "VBP", "VB", "MD", "S"),
+    "SBARQ": ("SQ", "S", "SINV", "SBARQ", "FRAG", "SBAR", "VP"),
+    "SBAR": ("S", "SQ", "SINV", "SBAR", "FRAG", "VP", "SBARQ"),
+    "FRAG": ("VP", "S", "SBARQ", "SQ", "SINV", "SBAR", "FRAG"),
+    "UCP": ("VP", "S", "SBAR"),
+    "PRN": ("S", "SINV", "SQ", "SBARQ", "VP"),
+}
+"""Where the main verb is to be looked for below a node: the first label of the list that has a child."""
+
+_BE: Final = frozenset("be am is are was were been being 'm 's 're isn aren wasn weren ain".split())
+_LINKING: Final = _BE | frozenset(
+    "become becomes became becoming remain remains remained remaining seem seems seemed seeming".split()
+)
+_AUXILIARIES: Final = _BE | frozenset(
+    "have has had having 've 'd hasn haven hadn do does did done doing don doesn didn get gets got getting".split()
+)
+_TIMES: Final = frozenset(
+    "time times moment second seconds minute minutes hour hours day days night nights morning evening afternoon "
+    "today tomorrow tonight yesterday week weeks month months year years".split()
+)
+"""A noun phrase with such a head beside another one says when, and is neither subject nor object."""
+
+
+def extract(sentence: Sentence) -> Facts:
+    """Return the facts of a sentence with a constituency tree."""
+    root = cast(Tree, sentence.tree)
+    if root[0] not in OUTER_LABELS:
+        root = ("ROOT", (root,))
+    top = _top_nodes(root)
+    clause = _main_clause(root)
+    verb_phrase = None if clause is None else _lexical_phrase(clause[0][clause[1]])
+    return Facts(
+        tokens=sentence.tokens,
+        depth=_depth(root),
+        top=_top_sequence(top),
+        tense=_tense(verb_phrase),
+        subject=_subject(clause),
+        object=_object(verb_phrase),
+        clauses=_clauses(top, sentence.tags),
+        words=tuple((place, tag) for place, tag in enumerate(sentence.tags) if tag in OPEN_TAGS),
+        proper=sentence.tags[0].startswith("NNP"),
+    )
+
+
+def _depth(node: Tree) -> int:
+    children = node[1]
+    if isinstance(children, str):
+        return 1
+    return 1 + max(map(_depth, children))
+
+
+def _top_nodes(root: Tree) -> Children:
+    """Return the nodes right below the sentence node, or none if there are several sentence nodes."""
+    children = cast(Children, root[1])
+    if len(children) != 1 or isinstance(children[0][1], str):
+        return ()
+    return children[0][1]
+
+
+def _top_sequence(top: Children) -> str:
+    labels = [label for label, _ in top]
+    if len(labels) < 2 or labels[-1] != "." or any(label in PUNCTUATION for label in labels[:-1]):
+        return ""
+    return "_".join(labels)
+
+
+def _main_clause(root: Tree) -> tuple[Children, int, str] | None:
+    """Return the children of the main clause, the place of its verb phrase (or verb) and the clause's label."""
+    node = ("ROOT", root[1])
+    while True:
+        label, children = node
+        if isinstance(children, str):
+            return None
+        for wanted in _CLAUSE_HEADS.get(label, ()):
+            place = next((i for i, child in enumerate(children) if child[0] == wanted), -1)
+            if place >= 0:
+                break
+        else:
+            return None
+        if wanted == "VP" or isinstance(children[place][1], str):
+            return children, place, label
+        node = children[place]
+
+
+def _lexical_phrase(node: Tree) -> tuple[Children, int] | None:
+    """Return the innermost verb phrase below the auxiliaries (or of the first conjunct) and the verb's place."""
+    while True:
+        label, children = node
+        if isinstance(children, str):
+            return ((node,), 0)
+        verb = next((i for i, child in enumerate(children) if _is_verb(child)), -1)
+        inner = next((child for child in children if child[0] == "VP"), None)
+        if verb >= 0 and (inner is None or not _is_auxiliary(children[verb])):
+            return children, verb
+        if inner is None:
+            return None
+        node = inner
+
+
+def _is_verb(node: Tree) -> bool:
+    return isinstance(node[1], str) and (node[0].startswith("VB") or node[0] in ("MD", "TO"))
+
+
+def _is_auxiliary(node: Tree) -> bool:
+    return node[0] in ("MD", "TO") or cast(str, node[1]).lower() in _AUXILIARIES
+
+
+def _tense(phrase: tuple[Children, int] | None) -> Target | str:
+    if phrase is None:
+        return "no main verb"
+    tag, word = phrase[0][phrase[1]]
+    if tag not in TENSES:
+        return "the main verb is not finite by itself"
+    return TENSES[tag], cast(str, word).lower()
+
+
+def _subject(clause: tuple[Children, int, str] | None) -> Target | str:
+    if clause is None:
+        return "no main verb"
+    children, place, label = clause
+    phrases = [child for child in children[:place] if child[0] == "NP"]
+    if not phrases and label in ("SQ", "SINV"):
+        phrases = [child for child in children[place + 1 :] if child[0] == "NP"][:1]
+    if not phrases:
+        return "no subject"
+    head = _noun_head(phrases[-1])
+    if len(phrases) > 1 and head[1].lower() in _TIMES:
+        head = _noun_head(phrases[-2])
+    if head[0] == "EX":
+        below = _lexical_phrase(children[place])
+        later = [] if below is None else [child for child in below[0][below[1] + 1 :] if child[0] == "NP"]
+        if not later:
+            return "no subject"
+        head = _noun_head(later[0])
+    return _number(head, "subject")
+
+
+def _object(phrase: tuple[Children, int] | None) -> Target | str:
+    if phrase is None:
+        return "no main verb"
+    children, place = phrase
+    if cast(str, children[place][1]).lower() in _LINKING:
+        return "the main verb takes no object"
+    first = next((i for i, child in enumerate(children) if i > place and child[0] == "NP"), 0)
+    if not first:
+        return "no object"
+    head = _noun_head(children[first])
+    if first + 1 < len(children) and children[first + 1][0] == "NP":
+        second = _noun_head(children[first + 1])
+        if second[1].lower() not in _TIMES:
+            head = second
+    return _number(head, "object")
+
+
+def _number(head: tuple[str, str], role: str) -> Target | str:
+    tag, word = head
+    if tag in NUMBERS:
+        return tag, word.lower()
+    if tag.startswith("NNP"):
+        return f"the {role} is a proper noun"
+    return f"the {role} is no noun"
+
+
+def _noun_head(node: Tree) -> tuple[str, str]:
+    """Return the tag and word of a noun phrase's head: the first conjunct's, and the last noun of a flat phrase."""
+    while True:
+        label, children = node
+        if isinstance(children, str):
+            return label, children
+        if children[0][0] == "NP" and not _is_possessive(children[0]):
+            node = children[0]
+            continue
+        nouns = [child for child in children if child[0] in NOUNS or child[0] == "NX"]
+        if not nouns:
+            nouns = [child for child in children if child[0] not in ("S", "SBAR", "PP") and child[0] not in PUNCTUATION]
+        node = nouns[-1] if nouns else children[0]
+
+
+def _is_possessive(node: Tree) -> bool:
+    children = node[1]
+    return not isinstance(children, str) and children[-1][0] == "POS"
+
+
+def _clauses(top: Children, tags: Sequence[str]) -> tuple[int, int, int] | str:
+    labels = [label for label, _ in top]
+    if labels not in (["S", "CC", "S", "."], ["S", ",", "CC", "S", "."], ["S", ":", "CC", "S", "."]):
+        return "not two coordinate clauses"
+    if tags.count("CC") != 1:
+        return "more than one conjunction"
+    second = tags.index("CC") + 1
+    return second - (len(labels) - 3), second, len(tags) - 1

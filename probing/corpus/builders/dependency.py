@@ -1,0 +1,155 @@
+"""Facts of a sentence with Universal Dependencies: relations, universal tags and morphological features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, cast
+
+from probing.corpus.builders.facts import Facts, Target
+from probing.corpus.trees import Sentence
+
+TENSES: Final = {"Past": "PAST", "Imp": "PAST", "Pqp": "PAST", "Pres": "PRES"}
+"""The imperfect and the pluperfect are kinds of past."""
+NUMBERS: Final = {"Sing": "NN", "Plur": "NNS"}
+"""SentEval's labels of number."""
+_SUBJECTS: Final = frozenset(["nsubj", "csubj", "expl"])
+_AUXILIARIES: Final = frozenset(["aux", "cop"])
+
+
+class _Graph:
+    """A sentence's relations without subtypes, and who hangs on whom (places from 0)."""
+
+    def __init__(self, sentence: Sentence) -> None:
+        self.sentence = sentence
+        self.tokens = sentence.tokens
+        self.tags = sentence.tags
+        self.heads = cast(tuple[int, ...], sentence.heads)
+        self.relations = [relation.partition(":")[0] for relation in cast(tuple[str, ...], sentence.relations)]
+        self.features = sentence.features or ({},) * len(sentence.tokens)
+        self.children: list[list[int]] = [[] for _ in sentence.tokens]
+        for place, head in enumerate(self.heads):
+            if head:
+                self.children[head - 1].append(place)
+        roots = [place for place, head in enumerate(self.heads) if head == 0]
+        self.root = roots[0] if len(roots) == 1 else None
+
+    def dependents(self, place: int, relations: frozenset[str]) -> list[int]:
+        return [child for child in self.children[place] if self.relations[child] in relations]
+
+
+def extract(sentence: Sentence) -> Facts:
+    """Return the facts of a sentence with dependencies."""
+    graph = _Graph(sentence)
+    return Facts(
+        tokens=sentence.tokens,
+        depth=_depth(graph.heads),
+        top=_top_sequence(graph),
+        tense=_tense(graph),
+        subject=_number(graph, "nsubj", "subject"),
+        object=_number(graph, "obj", "object"),
+        clauses=_clauses(graph),
+        words=tuple(
+            (place, _word_class(tag, graph.features[place]))
+            for place, tag in enumerate(graph.tags)
+            if tag in ("NOUN", "VERB")
+        ),
+        proper=graph.tags[0] == "PROPN",
+    )
+
+
+def _depth(heads: Sequence[int]) -> int:
+    """Return how many words lie on the longest path from the root down, both ends counted."""
+    depths = [0] * (len(heads) + 1)
+    for place in range(1, len(heads) + 1):
+        path = []
+        while place and not depths[place]:
+            path.append(place)
+            place = heads[place - 1]
+        for above in reversed(path):
+            depths[above] = depths[heads[above - 1]] + 1
+    return max(depths)
+
+
+def _top_sequence(graph: _Graph) -> str:
+    """Return the relations of the root's dependents in order, the root among them, without the final punctuation."""
+    if graph.root is None:
+        return ""
+    places = sorted([graph.root, *graph.children[graph.root]])
+    labels = [graph.relations[place] for place in places]
+    if places[-1] == len(graph.tokens) - 1 and labels[-1] == "punct":
+        labels.pop()
+    return "" if "punct" in labels or len(labels) < 2 else "_".join(labels)
+
+
+def _tense(graph: _Graph) -> Target | str:
+    root = graph.root
+    if root is None:
+        return "several roots"
+    features = graph.features[root]
+    own = TENSES.get(features.get("Tense", "")) if graph.tags[root] in ("VERB", "AUX") else None
+    if own is not None and features.get("VerbForm", "Fin") == "Fin":
+        return own, graph.tokens[root].lower()
+    for place in graph.dependents(root, _AUXILIARIES):
+        label = TENSES.get(graph.features[place].get("Tense", ""))
+        if label is None or graph.features[place].get("VerbForm", "Fin") != "Fin":
+            continue
+        passive = (graph.sentence.relations or ())[place] == "aux:pass"
+        if own == "PAST" and label == "PRES" and not passive:
+            return "a past participle with a present auxiliary"
+        return label, graph.tokens[place].lower()
+    if own is not None and not graph.dependents(root, _AUXILIARIES) and features.get("VerbForm") == "Part":
+        return "the main verb is a participle"
+    return "the main verb has no tense"
+
+
+def _number(graph: _Graph, relation: str, role: str) -> Target | str:
+    if graph.root is None:
+        return "several roots"
+    places = graph.dependents(graph.root, frozenset([relation]))
+    if not places:
+        return f"no {role}"
+    if graph.tags[places[0]] != "NOUN":
+        return f"the {role} is no common noun"
+    label = NUMBERS.get(graph.features[places[0]].get("Number", ""))
+    if label is None:
+        return f"the {role} has no number"
+    return label, graph.tokens[places[0]].lower()
+
+
+def _word_class(tag: str, features: object) -> str:
+    pairs = sorted(cast(dict[str, str], features).items())
+    return "|".join([tag, *(f"{name}={value}" for name, value in pairs)])
+
+
+def _clauses(graph: _Graph) -> tuple[int, int, int] | str:
+    """Find `clause [punctuation] conjunction clause [punctuation]`, each clause with a subject of its own."""
+    root = graph.root
+    if root is None:
+        return "several roots"
+    conjuncts = graph.dependents(root, frozenset(["conj"]))
+    if len(conjuncts) != 1 or graph.relations.count("cc") != 1 or graph.tags.count("CCONJ") > 1:
+        return "not two coordinate clauses"
+    second = conjuncts[0]
+    if not graph.dependents(root, _SUBJECTS) or not graph.dependents(second, _SUBJECTS):
+        return "a coordinate clause has no subject of its own"
+    conjunction = graph.relations.index("cc")
+    end = len(graph.tokens) - (graph.relations[-1] == "punct")
+    if graph.heads[conjunction] != second + 1 or not root < conjunction < second:
+        return "not two coordinate clauses"
+    inside = _subtree(graph, second)
+    begin = conjunction - (graph.relations[conjunction - 1] == "punct")
+    if any((place in inside) != (place > conjunction) for place in range(end) if not begin <= place <= conjunction):
+        return "the clauses are not side by side"
+    if begin < 1 or end - conjunction < 2:
+        return "not two coordinate clauses"
+    return begin, conjunction + 1, end
+
+
+def _subtree(graph: _Graph, place: int) -> set[int]:
+    found = {place}
+    waiting = [place]
+    while waiting:
+        below = graph.children[waiting.pop()]
+        found.update(below)
+        waiting.extend(below)
+    return found

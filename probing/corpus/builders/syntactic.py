@@ -1,0 +1,239 @@
+"""Syntactic tasks: TrDep (how deep is the tree), ToCo (what stands right below the sentence node), BShif (were two
+neighbours swapped), and the counterparts of the first two for dependency trees."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from random import Random
+
+import numpy as np
+
+from probing.corpus.builders.facts import QUOTES, Facts, is_word
+from probing.corpus.builders.plans import Drawn, Plan
+from probing.corpus.builders.sampling import (
+    SPLITS,
+    CannotBuildError,
+    Instance,
+    Sizes,
+    Splits,
+    deal,
+    scale_down,
+    shuffle,
+)
+from probing.corpus.builders.survey import Survey
+
+DEPTHS = (5, 12)
+LENGTHS = (6, 23)
+VARIANCES = (10.0, 30.0)
+"""Of depth and length in the sample that TrDep is drawn towards."""
+MAX_CORRELATION = 0.10
+"""Between depth and length, in all that is drawn; 0.15 is promised for each file."""
+MIN_DEPTH_SAMPLE = 30
+
+FREQUENT = 19
+LEAST_SENTENCES = 12
+"""A sequence with fewer sentences is no class of its own."""
+OTHER = "OTHER"
+
+Cells = dict[tuple[int, int], int]
+"""(depth, length) -> sentences."""
+
+
+def tree_depth(survey: Survey, sizes: Sizes) -> Plan:
+    """Depth of the tree, in a sample in which depth and length hardly correlate."""
+    depths = _widest_window(survey.shapes) if survey.dependencies else DEPTHS
+    available = {
+        (depth, length): count
+        for (depth, length), count in sorted(survey.shapes.items())
+        if depths[0] <= depth <= depths[1] and LENGTHS[0] <= length <= LENGTHS[1]
+    }
+    cells, tilt = decorrelate(available, sizes.total)
+    dropped: Counter[str] = Counter()
+
+    def classify(facts: Facts) -> tuple[int, int] | None:
+        cell = (facts.depth, len(facts.tokens))
+        if cell in available:
+            return cell
+        outside = "length" if not LENGTHS[0] <= cell[1] <= LENGTHS[1] else "depth"
+        dropped[f"{outside} out of bounds"] += 1
+        return None
+
+    def assemble(drawn: Drawn, random: Random) -> Splits:
+        found = [Instance(str(cell[0]), f.tokens) for cell in sorted(available) for f in drawn.get(cell, ())]
+        return _deal_evenly(found, sizes, random)
+
+    return Plan(
+        classify=classify,
+        capacity=lambda cell: cells.get(cell, 0),  # type: ignore[call-overload]
+        assemble=assemble,
+        settings={
+            "depths": f"{depths[0]}-{depths[1]}",
+            "lengths": f"{LENGTHS[0]}-{LENGTHS[1]}",
+            "variances": {"depth": VARIANCES[0], "length": VARIANCES[1]},
+            "tilt": tilt,
+        },
+        dropped=dropped,
+    )
+
+
+def _widest_window(shapes: Mapping[tuple[int, int], int]) -> tuple[int, int]:
+    """Return the eight neighbouring depths that hold most sentences: dependency trees are flatter by a language's annotation."""
+    by_depth: Counter[int] = Counter()
+    for (depth, length), count in shapes.items():
+        if LENGTHS[0] <= length <= LENGTHS[1]:
+            by_depth[depth] += count
+    width = DEPTHS[1] - DEPTHS[0] + 1
+    start = max(range(1, max(by_depth, default=1) + 1), key=lambda low: (sum(by_depth[low + i] for i in range(width)), -low))
+    return start, start + width - 1
+
+
+def decorrelate(available: Mapping[tuple[int, int], int], size: int) -> tuple[Cells, float]:
+    """Return how many sentences to draw of each depth and length, and how far the Gaussian had to be tilted.
+
+    The sample follows a Gaussian with the corpus' means and independent dimensions as far as the corpus goes. Where that
+    leaves a correlation, since no short sentence is deep, cells off the diagonal get more weight; and where even that
+    does not help, the sample gets smaller.
+    """
+    if not available:
+        raise CannotBuildError("no sentences within the bounds of depth and length")
+    keys = sorted(available)
+    limits = np.array([available[key] for key in keys], dtype=float)
+    depths, lengths = (np.array([key[axis] for key in keys], dtype=float) for axis in (0, 1))
+    z = [
+        (values - np.average(values, weights=limits)) / np.sqrt(variance)
+        for values, variance in zip((depths, lengths), VARIANCES, strict=True)
+    ]
+    wanted = min(size, int(limits.sum()))
+    while wanted >= MIN_DEPTH_SAMPLE:
+        for tilt in np.arange(0.0, 4.01, 0.1):
+            weights = np.exp(-(z[0] ** 2 + z[1] ** 2) / 2 - tilt * z[0] * z[1])
+            counts = _fill(limits, weights, wanted)
+            if correlation(depths, lengths, counts) <= MAX_CORRELATION:
+                return dict(zip(keys, counts.astype(int).tolist(), strict=True)), round(float(tilt), 1)
+        wanted = wanted * 9 // 10
+    raise CannotBuildError(f"no {MIN_DEPTH_SAMPLE} sentences whose depth and length do not correlate")
+
+
+def _fill(limits: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
+    """Return whole numbers in proportion to the weights, none above its limit, that sum to the size at most."""
+    low, high = 0.0, size / weights.min()
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if np.minimum(limits, middle * weights).sum() <= size else (low, middle)
+    exact = np.minimum(limits, low * weights)
+    counts = np.floor(exact)
+    by_remainder = np.argsort(counts - exact, kind="stable")
+    for place in by_remainder[: int(round(exact.sum() - counts.sum()))]:
+        counts[place] += counts[place] < limits[place]
+    return counts
+
+
+def correlation(first: np.ndarray, second: np.ndarray, weights: np.ndarray) -> float:
+    """Return Pearson's r of two columns with weights; 0 where it is not defined."""
+    if weights.sum() == 0:
+        return 0.0
+    x, y = (column - np.average(column, weights=weights) for column in (first, second))
+    spread = np.sqrt((weights * x * x).sum() * (weights * y * y).sum())
+    return float((weights * x * y).sum() / spread) if spread > 0 else 0.0
+
+
+def _deal_evenly(instances: list[Instance], sizes: Sizes, random: Random) -> Splits:
+    """Deal out instances, sorted by cell, so that every split has the same shape."""
+    wanted = sizes.by_split() if len(instances) >= sizes.total else scale_down(len(instances), sizes)
+    if wanted is None:
+        raise CannotBuildError(f"only {len(instances)} sentences")
+    splits: Splits = {split: [] for split in SPLITS}
+    total = sum(wanted.values())
+    for number, instance in enumerate(instances, 1):
+        open_splits = [split for split in SPLITS if len(splits[split]) < wanted[split]]
+        if not open_splits:
+            break
+        split = max(open_splits, key=lambda split: number * wanted[split] / total - len(splits[split]))
+        splits[split].append(instance)
+    trained = {instance.label for instance in splits["tr"]}
+    for split in SPLITS:
+        splits[split] = [instance for instance in splits[split] if instance.label in trained]
+    return shuffle(splits, random)
+
+
+def top_constituents(survey: Survey, sizes: Sizes) -> Plan:
+    """The sequence of constituents below the sentence node (or of the root's dependents), 19 classes and OTHER."""
+    counts = {top: count for top, count in survey.tops.items() if top}
+    ranked = sorted(counts, key=lambda top: (-counts[top], top))
+    frequent = frozenset(top for top in ranked[:FREQUENT] if counts[top] >= LEAST_SENTENCES)
+    rest = sum(counts[top] for top in ranked if top not in frequent)
+    if len(frequent) < 2:
+        raise CannotBuildError(f"fewer than two sequences have {LEAST_SENTENCES} sentences or more")
+    dropped: Counter[str] = Counter()
+    classes = len(frequent) + (rest >= LEAST_SENTENCES)
+
+    def classify(facts: Facts) -> str | None:
+        if facts.top in frequent:
+            return facts.top
+        if facts.top and rest >= LEAST_SENTENCES:
+            return OTHER
+        dropped["punctuation inside, no final punctuation, or a sequence of one" if not facts.top else "too rare"] += 1
+        return None
+
+    def assemble(drawn: Drawn, random: Random) -> Splits:
+        return deal(
+            {str(label): [Instance(str(label), f.tokens) for f in found] for label, found in drawn.items()}, sizes, random
+        )
+
+    return Plan(
+        classify=classify,
+        capacity=lambda _: sizes.total // classes + len(SPLITS),
+        assemble=assemble,
+        settings={"classes": classes, "sequences_in_the_corpus": len(counts)},
+        dropped=dropped,
+    )
+
+
+def bigram_shift(survey: Survey, sizes: Sizes) -> Plan:
+    """Whether two neighbouring words were swapped."""
+    dropped: Counter[str] = Counter()
+
+    def classify(facts: Facts) -> bool | None:
+        if any(not QUOTES.isdisjoint(token) for token in facts.tokens):
+            dropped["double quotes"] += 1
+        elif not swappable(facts.tokens):
+            dropped["no two neighbours to swap"] += 1
+        else:
+            return True
+        return None
+
+    def assemble(drawn: Drawn, random: Random) -> Splits:
+        pool = drawn.get(True, [])
+        originals = {f.tokens for f in pool}
+        altered: set[tuple[str, ...]] = set()
+        instances: dict[str, list[Instance]] = {"I": [], "O": []}
+        for number, facts in enumerate(pool):
+            if number % 2:
+                instances["O"].append(Instance("O", facts.tokens))
+                continue
+            place = random.choice(swappable(facts.tokens))
+            tokens = swap(facts.tokens, place)
+            if tokens not in originals and tokens not in altered:
+                altered.add(tokens)
+                instances["I"].append(Instance("I", tokens))
+        return deal(instances, sizes, random)
+
+    return Plan(
+        classify=classify, capacity=lambda _: sizes.total + sizes.total // 50 + 8, assemble=assemble, dropped=dropped
+    )
+
+
+def swappable(tokens: tuple[str, ...]) -> list[int]:
+    """Return the places whose token may be swapped with the next: words that differ, and not the first two."""
+    words = [is_word(token) for token in tokens]
+    return [
+        place
+        for place in range(1, len(tokens) - 1)
+        if words[place] and words[place + 1] and tokens[place].lower() != tokens[place + 1].lower()
+    ]
+
+
+def swap(tokens: tuple[str, ...], place: int) -> tuple[str, ...]:
+    """Return the tokens with the one at a place and the next swapped."""
+    return (*tokens[:place], tokens[place + 1], tokens[place], *tokens[place + 2 :])
