@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 from probing.corpus.content import Content, Occurrence, read_content
 from probing.corpus.promises import Finding, Severity, check_promises
@@ -31,6 +32,8 @@ class FileReport:
     blob: str
     senteval: bool | None
     """Whether it is, byte for byte, SentEval's file; None for a task that SentEval does not have."""
+    datasheet: bool | None
+    """Whether the datasheet beside the file describes this very file; None without a datasheet that lists it."""
     counts: dict[str, dict[str, int]]
     """Split -> label -> instances."""
     shortest: int
@@ -77,18 +80,29 @@ def _find_files(path: Path) -> list[Path]:
 def check_file(path: Path) -> FileReport:
     """Read one task file once and return what there is to say about it."""
     task = next((task for task in TASKS + COUNTERPARTS if task.file == path.stem), None) or own_task(path)
-    blob = hash_file(path)[1]
+    sha256, blob = hash_file(path)
+    sheet = _read_sheet(path)
+    described = None if sheet is None else sheet.get("sha256") == sha256
     content = read_content(path, task)
     training = content.counts["tr"]
     majority = min(training, key=lambda label: (-training[label], label), default=None)
     lengths = [length for _, length in content.sizes]
-    findings = _find(content, "note" if blob == task.blob else "warning")
+    findings = [
+        *_find(content),
+        *_find_changes(described),
+        *check_promises(
+            content,
+            "note" if blob == task.blob else "warning",
+            sheet.get("targets") if sheet is not None and described else None,
+        ),
+    ]
     return FileReport(
         path=str(path),
         task=task.name,
         asks=task.asks,
         blob=blob,
         senteval=None if task.blob is None else blob == task.blob,
+        datasheet=described,
         counts={split: dict(sorted(counts.items())) for split, counts in content.counts.items()},
         shortest=min(lengths, default=0),
         longest=max(lengths, default=0),
@@ -102,14 +116,31 @@ def check_file(path: Path) -> FileReport:
     )
 
 
-def _find(content: Content, severity: Severity) -> Iterator[Finding]:
+def _read_sheet(path: Path) -> dict[str, Any] | None:
+    """Return what the datasheet of `probe data build` beside a task file says about it."""
+    file = path.with_name("datasheet.json")
+    if not file.is_file():
+        return None
+    try:
+        sheets = [dict(sheet) for sheet in json.loads(file.read_text(encoding="utf-8"))["tasks"]]
+        return next((sheet for sheet in sheets if sheet["file"] == path.name), None)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        raise ProbingError(f"{file}: not a datasheet of `probe data build`. Remove it or build again") from None
+
+
+def _find_changes(described: bool | None) -> Iterator[Finding]:
+    if described is False:
+        message = "describes another version of this file (another SHA-256). Build again, or remove the datasheet"
+        yield Finding("warning", "datasheet", message)
+
+
+def _find(content: Content) -> Iterator[Finding]:
     yield from (Finding("error", "format", problem) for problem in content.problems)
     if rest := content.problem_count - len(content.problems):
         yield Finding("error", "format", f"lines that break the format beyond these: {rest}")
     if content.read_to_end:
         yield from _find_gaps(content)
     yield from _find_repeats(content)
-    yield from check_promises(content, severity)
 
 
 def _find_gaps(content: Content) -> Iterator[Finding]:
@@ -160,10 +191,11 @@ def _judge_repeat(occurrences: Sequence[Occurrence]) -> Iterator[tuple[tuple[str
 def render(report: FileReport) -> str:
     """Return the block of text that tells a person about one file."""
     known = {True: "SentEval's file, verified", False: "not SentEval's file", None: "not a task of SentEval"}
+    sheets = {True: "; described by datasheet.json", False: "", None: ""}
     sizes = {split: sum(counts.values()) for split, counts in report.counts.items()}
     classes = len(report.counts["tr"])
     rows = [
-        ("origin", f"{known[report.senteval]} (git blob {report.blob})"),
+        ("origin", f"{known[report.senteval]} (git blob {report.blob}){sheets[report.datasheet]}"),
         ("size", ", ".join(f"{split} {size}" for split, size in sizes.items())),
         ("classes", f"{classes}" + _describe_shares(report)),
         ("majority", _describe_majority(report)),

@@ -5,15 +5,18 @@ A promise that SentEval's own, verified file does not keep is a fact about it an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
 
 from probing.corpus.content import Content
+from probing.dataset import SPLITS
 
 Severity = Literal["error", "warning", "note"]
+Forms = Mapping[str, Collection[str]]
 
 LENGTH_BINS = {"0": (5, 8), "1": (9, 12), "2": (13, 16), "3": (17, 20), "4": (21, 25), "5": (26, 28)}
 """SeLen's label -> the smallest and the largest number of tokens."""
@@ -42,8 +45,11 @@ class Finding:
     message: str
 
 
-def check_promises(content: Content, severity: Severity) -> Iterator[Finding]:
-    """Yield the promises that a file does not keep, with the severity given, and those that it cannot show."""
+def check_promises(content: Content, severity: Severity, forms: Forms | None = None) -> Iterator[Finding]:
+    """Yield the promises that a file does not keep, with the severity given, and those that it cannot show.
+
+    forms: the target forms of each split, where a datasheet lists them.
+    """
     yield from _check_classes(content)
     if content.task.name not in UNBALANCED:
         # A user's own task promises no balance.
@@ -51,6 +57,8 @@ def check_promises(content: Content, severity: Severity) -> Iterator[Finding]:
     special = _CHECKS.get(content.task.name)
     if special is not None:
         yield from special(content, severity)
+    if content.task.name in TARGET_FORMS:
+        yield from _check_forms(content, severity, forms)
 
 
 def _check_classes(content: Content) -> Iterator[Finding]:
@@ -144,12 +152,30 @@ def _check_versions(content: Content, severity: Severity) -> Iterator[Finding]:
         )
 
 
-def _check_forms(content: Content, severity: Severity) -> Iterator[Finding]:
-    form = TARGET_FORMS[content.task.name]
-    message = f"not checkable from the file alone, which does not tell it: {form} in one partition only"
-    yield Finding("note", "word forms", message)
+def _check_forms(content: Content, severity: Severity, forms: Forms | None) -> Iterator[Finding]:
     if content.task.name == "SOMO":
         yield Finding("note", "versions", "not checked: no sentence both as it was and with a word replaced")
+    if not forms:
+        form = TARGET_FORMS[content.task.name]
+        message = f"not checkable from the file alone, which does not tell it: {form} in one partition only"
+        yield Finding("note", "word forms", message)
+        return
+    listed = {split: set(forms.get(split, ())) for split in SPLITS}
+    for one, other in combinations(SPLITS, 2):
+        if shared := sorted(listed[one] & listed[other]):
+            message = f"target forms of {other} that are target forms of {one} too: {len(shared)}, e.g. {shared[0]!r}"
+            yield Finding(severity, "word forms", message)
+    without = [
+        number
+        for sentence, (number, split, label) in content.seen.items()
+        # SOMO's original sentences need hold no replacement.
+        if (label != "O" or content.task.name != "SOMO")
+        and listed[split].isdisjoint(sentence.split())
+        and listed[split].isdisjoint(sentence.lower().split())
+    ]
+    if without:
+        message = f"sentences that hold no target form of their partition: {len(without)}, e.g. line {min(without)}"
+        yield Finding(severity, "word forms", message)
 
 
 _CHECKS: dict[str, Callable[[Content, Severity], Iterator[Finding]]] = {
@@ -159,8 +185,4 @@ _CHECKS: dict[str, Callable[[Content, Severity], Iterator[Finding]]] = {
     "DepDepth": _check_decorrelation,
     "BShif": _check_versions,
     "CoIn": _check_versions,
-    "Tense": _check_forms,
-    "SubNm": _check_forms,
-    "ObjNm": _check_forms,
-    "SOMO": _check_forms,
 }

@@ -125,6 +125,32 @@ def test_what_senteval_itself_does_not_keep_is_a_note(tmp_path: Path, monkeypatc
     assert f"SentEval's file, verified (git blob {verified.blob})" in checking.render(report)
 
 
+def test_the_datasheet_tells_the_target_forms(tmp_path: Path) -> None:
+    path = write(tmp_path, GOOD, "past_present")
+    sheet = {
+        "file": path.name,
+        "sha256": hash_file(path)[0],
+        "targets": {"tr": ["tr"], "va": ["va"], "te": ["te", "tr"]},
+    }
+    (tmp_path / "datasheet.json").write_text(json.dumps({"tasks": [{"file": "other.txt"}, sheet]}))
+    assert find(path) == [
+        ("warning", "word forms", "target forms of te that are target forms of tr too: 1, e.g. 'tr'"),
+    ]
+    assert "; described by datasheet.json" in checking.render(checking.check_file(path))
+    path.write_text(path.read_text() + "tr\tI\tone more\n")
+    assert [finding[:2] for finding in find(path)] == [("warning", "datasheet"), ("note", "word forms")]
+    path.rename(tmp_path / "subj_number.txt")
+    assert checking.check_file(tmp_path / "subj_number.txt").datasheet is None
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"tasks": [{}]}', '{"tasks": 3}', '{"tasks": ["x"]}'])
+def test_another_datasheet_is_one_line(tmp_path: Path, text: str) -> None:
+    path = write(tmp_path, GOOD)
+    (tmp_path / "datasheet.json").write_text(text)
+    with pytest.raises(ProbingError, match=r"datasheet\.json: not a datasheet of `probe data build`\. Remove it"):
+        checking.check_file(path)
+
+
 def test_a_block_tells_a_person_what_there_is(tmp_path: Path) -> None:
     report = checking.check_file(write(tmp_path, GOOD))
     assert checking.render(replace(report, path="x.txt", findings=(Finding("warning", "leakage", "much"),))) == (

@@ -7,15 +7,17 @@ from pathlib import Path
 import pytest
 
 from probing.corpus.content import read_content
-from probing.corpus.promises import LENGTH_BINS, Finding, check_promises, correlate_with_length
+from probing.corpus.promises import LENGTH_BINS, Finding, Forms, check_promises, correlate_with_length
 from probing.tasks import Task, get_task, own_task
 
 
-def judge(tmp_path: Path, task: Task | str, lines: list[tuple[str, str, str]]) -> list[Finding]:
+def judge(
+    tmp_path: Path, task: Task | str, lines: list[tuple[str, str, str]], forms: Forms | None = None
+) -> list[Finding]:
     task = get_task(task) if isinstance(task, str) else task
     path = tmp_path / f"{task.file}.txt"
     path.write_text("".join("\t".join(line) + "\n" for line in lines))
-    return list(check_promises(read_content(path, task), "warning"))
+    return list(check_promises(read_content(path, task), "warning", forms))
 
 
 def two_classes(sizes: dict[str, tuple[int, int]], labels: str = "IO") -> list[tuple[str, str, str]]:
@@ -160,5 +162,32 @@ def test_both_orders_of_a_sentence(tmp_path: Path, task: str, severity: str) -> 
 @pytest.mark.parametrize("task", ["Tense", "SubNm", "ObjNm", "SOMO"])
 def test_what_the_file_cannot_show_is_said(tmp_path: Path, task: str) -> None:
     findings = judge(tmp_path, task, two_classes({"tr": (2, 2), "va": (2, 2), "te": (2, 2)}))
-    assert findings[0].severity == "note"
-    assert findings[0].message.startswith("not checkable from the file alone")
+    assert findings[-1].severity == "note"
+    assert findings[-1].message.startswith("not checkable from the file alone")
+
+
+TENSES = [
+    ("tr", "PAST", "She sang ."),
+    ("tr", "PRES", "He runs ."),
+    ("va", "PAST", "They came ."),
+    ("va", "PRES", "It works ."),
+    ("te", "PAST", "We knew ."),
+    ("te", "PRES", "Comes he ?"),
+]
+
+
+def test_target_forms_of_the_datasheet_are_kept_apart(tmp_path: Path) -> None:
+    forms = {"tr": ["runs", "sang"], "va": ["came", "works"], "te": ["comes", "knew"]}
+    assert judge(tmp_path, "Tense", TENSES, forms) == []
+    assert judge(tmp_path, "Tense", TENSES, {**forms, "va": ["came", "knew", "works"]}) == [
+        Finding("warning", "word forms", "target forms of te that are target forms of va too: 1, e.g. 'knew'")
+    ]
+    assert judge(tmp_path, "Tense", TENSES, {**forms, "te": ["knew"]}) == [
+        Finding("warning", "word forms", "sentences that hold no target form of their partition: 1, e.g. line 6")
+    ]
+
+
+def test_only_replaced_sentences_need_a_target_form(tmp_path: Path) -> None:
+    lines = [(split, label, f"{split} {label} word") for split in ("tr", "va", "te") for label in "CO"]
+    findings = judge(tmp_path, "SOMO", lines, {"tr": ["tr"], "va": ["va"], "te": ["elsewhere"]})
+    assert findings[-1].message == "sentences that hold no target form of their partition: 1, e.g. line 5"
