@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
 
 from probing import __version__
 from probing.errors import ProbingError
+
+FILE = click.Path(path_type=Path, dir_okay=False)
+FOLDER = click.Path(path_type=Path, file_okay=False)
+AGGREGATOR_HELP = "base, simple, em, simple-code, em-code, all, module:Name or file.py:Name."
+
+
+class Jobs(click.ParamType):
+    """A number of processes, or `auto`."""
+
+    name = "N|auto"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | None:
+        return None if value in (None, "auto") else click.IntRange(1).convert(value, param, ctx)
+
+
+JOBS = Jobs()
 
 
 class Main(click.Group):
@@ -20,6 +39,8 @@ class Main(click.Group):
         except ProbingError as error:
             click.echo(f"probe: {error}", err=True)
             sys.exit(2)
+        except KeyboardInterrupt:
+            sys.exit(130)
         except BrokenPipeError:
             sys.stderr.close()
             sys.exit(0)
@@ -34,6 +55,119 @@ def main() -> None:
     probe run --task all --aggregator all    train and score; skips what is already done
     probe report                             the comparison table across Base, Simple and EM
     """
+
+
+@main.command()
+@click.option("--task", "tasks", multiple=True, help="A task by any of its names, or all. [default: all]")
+@click.option("--aggregator", "aggregators", multiple=True, default=["all"], show_default=True, help=AGGREGATOR_HELP)
+@click.option("--data", help="senteval, mini, or a folder of task files. [default: senteval if it is there, else mini]")
+@click.option("--data-dir", type=FOLDER, help="Where SentEval's files are. [default: data/senteval]")
+@click.option("--task-file", "task_files", multiple=True, type=FILE, help="Your own task, in SentEval's format.")
+@click.option("--preset", help="paper, small or mini. [default: the data set's own]")
+@click.option("--config", "config_file", type=FILE, help="A TOML file with sections [model] and [training].")
+@click.option("--set", "settings", multiple=True, metavar="SECTION.KEY=VALUE", help="Change one setting.")
+@click.option("--layers-with-aggregator", metavar="1,2", help="Limit the aggregator to some layers; others are linear.")
+@click.option("--seed", "seeds", multiple=True, type=int, default=[0], show_default=True, help="Can be repeated.")
+@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or mps.")
+@click.option("--jobs", type=JOBS, default="auto", show_default=True, help="Cells at a time, each in its own process.")
+@click.option("--results", type=FOLDER, default="results", show_default=True, help="The folder of the records.")
+@click.option("--force", is_flag=True, help="Run cells again that are already recorded.")
+@click.option("-q", "--quiet", is_flag=True, help="Print warnings and errors only.")
+@click.option("-v", "--verbose", is_flag=True, help="Print a line for every epoch.")
+def run(quiet: bool, verbose: bool, layers_with_aggregator: str | None, **options: Any) -> None:
+    """Train and score one model per task, aggregator and seed.
+
+    What is already recorded is skipped, so the same command goes on after an interruption.
+    Ends with exit code 0, 1 if a training failed, 2 for a mistake in the input, 130 after Ctrl-C.
+
+    \b
+    probe run --task all --aggregator all
+    probe run --task Tense --task SubNm --aggregator em --seed 0 --seed 1
+    probe run --data my_tasks/ --preset small --set training.max_epochs=5
+    probe run --task-file my_task.tsv --aggregator my_file.py:MyAggregator
+    """
+    from probing import runner
+    from probing.display import Display
+
+    if layers_with_aggregator is not None:
+        options["settings"] += (f"model.layers_with_aggregator={layers_with_aggregator}",)
+    summary = runner.run(display=Display(verbosity=verbose - quiet), **options)
+    sys.exit(1 if summary.failed else 0)
+
+
+@main.command()
+@click.option("--results", type=FOLDER, default="results", show_default=True, help="The folder of the records.")
+@click.option("--format", type=click.Choice(["table", "markdown", "latex", "csv", "json"]), default="table")
+@click.option("--against", type=click.Choice(["paper"]), help="Add the paper's figures and the differences to them.")
+@click.option("-o", "--output", type=FILE, help="Write to a file instead of the terminal.")
+def report(results: Path, format: str, against: str | None, output: Path | None) -> None:
+    """Print the comparison table across Base, Simple, EM and all others found.
+
+    \b
+    probe report
+    probe report --against paper
+    probe report --format latex -o table.tex
+    probe report --format csv | cut -d, -f5,7,11
+    """
+    from probing.report.formats import load_and_render
+
+    colour = output is None and sys.stdout.isatty()
+    text = load_and_render(
+        results,
+        format,
+        against_paper=against == "paper",
+        colour=colour,
+        on_damaged=lambda line: click.echo(line, err=True),
+    )
+    if output is None:
+        click.echo(text)
+    else:
+        output.write_text(text + "\n", encoding="utf-8")
+
+
+@main.command()
+@click.option("--preset", default="paper", show_default=True, help="paper, small or mini.")
+@click.option("--aggregator", default="em", show_default=True, help=AGGREGATOR_HELP)
+@click.option("--config", "config_file", type=FILE, help="A TOML file with sections [model] and [training].")
+@click.option("--set", "settings", multiple=True, metavar="SECTION.KEY=VALUE", help="Change one setting.")
+@click.option("--vocabulary-size", type=click.IntRange(1), default=30_000, show_default=True, help="Words embedded.")
+@click.option("--num-classes", type=click.IntRange(1), default=2, show_default=True, help="Labels of the task.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+def describe(as_json: bool, **options: Any) -> None:
+    """Print a model's parameters part by part and its tensors' shapes.
+
+    \b
+    probe describe --preset paper --aggregator em
+    probe describe --aggregator base --set model.num_layers=6 --json
+    """
+    from probing import runner
+
+    description = runner.describe(**options)
+    click.echo(json.dumps(dataclasses.asdict(description), indent=2) if as_json else description.text())
+
+
+@main.command()
+def tasks() -> None:
+    """List the probing tasks."""
+    from tabulate import tabulate
+
+    from probing.tasks import COUNTERPARTS, TASKS
+
+    rows = [
+        (task.name, task.family, task.classes or "", f"{task.file}.txt", ", ".join(task.spellings[1:3]), task.asks)
+        for task in TASKS + COUNTERPARTS
+    ]
+    click.echo(tabulate(rows, ["task", "family", "classes", "file", "also called", "asks for"]))
+
+
+@main.command()
+def aggregators() -> None:
+    """List the aggregators: built-in and installed."""
+    from tabulate import tabulate
+
+    from probing.registry import AGGREGATORS
+
+    click.echo(tabulate(AGGREGATORS.summaries(), ["aggregator", "in tables", "what it is"]))
 
 
 @main.group()

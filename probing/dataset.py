@@ -1,4 +1,4 @@
-"""A task file becomes splits, a vocabulary and packed batches.
+"""A task file becomes checked splits, then numbers, then packed batches.
 
 The format is SentEval's: one instance a line, `tr|va|te <TAB> LABEL <TAB> tokens separated by spaces`.
 Packed means that the tokens of all sentences lie end to end, with no padding between them.
@@ -8,15 +8,21 @@ Shapes: S sentences of a split, T tokens of a batch, B sentences of a batch.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import json
+import os
+import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from probing.cache import cache_folder, new_folder
 from probing.errors import ProbingError
 
 SPLITS = {"tr": "train", "va": "dev", "te": "test"}
@@ -24,6 +30,9 @@ SPLITS = {"tr": "train", "va": "dev", "te": "test"}
 
 UNKNOWN = 0
 """The id of every word that the vocabulary does not hold."""
+
+INDEX_VERSION = 1
+"""Rises when cached indices change their form."""
 
 Integers = NDArray[np.int64]
 
@@ -52,17 +61,6 @@ class TaskData:
         """The labels of the training split, sorted: a label's place is its class id."""
         return sorted(set(self.splits["tr"].labels))
 
-    @property
-    def majority_label(self) -> str:
-        """The most frequent label of the training split (the first in order among equals)."""
-        counts = Counter(self.splits["tr"].labels)
-        return min(counts, key=lambda label: (-counts[label], label))
-
-    def majority_accuracy(self, split: str) -> float:
-        """Return the percentage of a split that the most frequent training label gets right."""
-        labels = self.splits[split].labels
-        return 100.0 * labels.count(self.majority_label) / len(labels)
-
 
 def iterate_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield each line of a UTF-8 text file with its number, whatever its line ends are."""
@@ -78,7 +76,7 @@ def iterate_lines(path: Path) -> Iterator[tuple[int, str]]:
             yield number, text.rstrip("\r\n")
 
 
-def _open(path: Path):  # type: ignore[no-untyped-def]
+def _open(path: Path) -> BinaryIO:
     try:
         return path.open("rb")
     except OSError as error:
@@ -128,34 +126,13 @@ def _check_splits(path: Path, splits: Mapping[str, Split], first_lines: Mapping[
 
 def hash_file(path: Path) -> tuple[str, str]:
     """Return the SHA-256 of a file and its git blob id."""
-    sha256, blob = hashlib.sha256(), hashlib.sha1(usedforsecurity=False)
-    blob.update(b"blob %d\0" % path.stat().st_size)
     with _open(path) as file:
+        sha256, blob = hashlib.sha256(), hashlib.sha1(usedforsecurity=False)
+        blob.update(b"blob %d\0" % os.fstat(file.fileno()).st_size)
         while chunk := file.read(1 << 20):
             sha256.update(chunk)
             blob.update(chunk)
     return sha256.hexdigest(), blob.hexdigest()
-
-
-@dataclass(frozen=True, slots=True)
-class Vocabulary:
-    """Words with ids from 1; 0 stands for every other word."""
-
-    words: tuple[str, ...]
-
-    @classmethod
-    def build(
-        cls, sentences: Iterable[Sequence[str]], *, min_frequency: int = 1, max_size: int | None = None
-    ) -> Vocabulary:
-        """Collect the words seen at least `min_frequency` times, most frequent first."""
-        counts: Counter[str] = Counter()
-        for tokens in sentences:
-            counts.update(tokens)
-        kept = sorted((w for w, n in counts.items() if n >= min_frequency), key=lambda w: (-counts[w], w))
-        return cls(tuple(kept[:max_size]))
-
-    def __len__(self) -> int:
-        return len(self.words) + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,19 +158,6 @@ class PackedSplit:
     offsets: Integers
     labels: Integers
 
-    @classmethod
-    def pack(cls, split: Split, vocabulary: Vocabulary, labels: Sequence[str]) -> PackedSplit:
-        word_ids = {word: index for index, word in enumerate(vocabulary.words, 1)}
-        label_ids = {label: index for index, label in enumerate(labels)}
-        lengths = np.fromiter(map(len, split.sentences), np.int64, len(split.sentences))
-        tokens = np.fromiter(
-            (word_ids.get(word, UNKNOWN) for sentence in split.sentences for word in sentence),
-            np.int64,
-            int(lengths.sum()),
-        )
-        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-        return cls(tokens, offsets, np.array([label_ids[label] for label in split.labels], np.int64))
-
     def __len__(self) -> int:
         return len(self.labels)
 
@@ -216,3 +180,112 @@ class PackedSplit:
         sentences = np.arange(len(self)) if order is None else order
         for start in range(0, len(sentences), batch_size):
             yield self.batch(sentences[start : start + batch_size])
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedTask:
+    """A task file as numbers. Word i + 1 is words[i]: the training split's by falling frequency, then the others."""
+
+    path: Path
+    sha256: str
+    blob: str
+    """Git's SHA-1 of the file, by which SentEval's own files are recognised."""
+    labels: tuple[str, ...]
+    """Sorted: a label's place is its class."""
+    words: tuple[str, ...]
+    frequencies: Integers
+    """Of the training split's words."""
+    splits: Mapping[str, PackedSplit]
+
+    def vocabulary_size(self, *, min_frequency: int, max_vocabulary: int) -> int:
+        """Return how many words a model sees, the unknown word included."""
+        return 1 + min(int((self.frequencies >= min_frequency).sum()), max_vocabulary)
+
+    def limit(self, split: str, vocabulary_size: int) -> PackedSplit:
+        """Return a split in which every word beyond the vocabulary is the unknown one."""
+        packed = self.splits[split]
+        return replace(packed, tokens=np.where(packed.tokens < vocabulary_size, packed.tokens, UNKNOWN))
+
+    def class_counts(self, split: str) -> Integers:
+        return np.bincount(self.splits[split].labels, minlength=len(self.labels))
+
+    @property
+    def majority_class(self) -> int:
+        """The most frequent class of the training split (the first among equals)."""
+        return int(self.class_counts("tr").argmax())
+
+    def majority_accuracy(self, split: str) -> float:
+        """Return the percentage of a split that the most frequent training label gets right."""
+        return 100.0 * float(np.mean(self.splits[split].labels == self.majority_class))
+
+
+def index_task(data: TaskData) -> IndexedTask:
+    """Number the words and labels of a task file."""
+    counts = Counter(word for tokens in data.splits["tr"].sentences for word in tokens)
+    others = {word for name in ("va", "te") for tokens in data.splits[name].sentences for word in tokens}
+    words = (*sorted(counts, key=lambda word: (-counts[word], word)), *sorted(others - counts.keys()))
+    word_ids = {word: number for number, word in enumerate(words, 1)}
+    label_ids = {label: number for number, label in enumerate(data.labels)}
+    return IndexedTask(
+        path=data.path,
+        sha256=data.sha256,
+        blob=data.blob,
+        labels=tuple(data.labels),
+        words=words,
+        frequencies=np.array([counts[word] for word in words[: len(counts)]], np.int64),
+        splits={name: _pack(split, word_ids, label_ids) for name, split in data.splits.items()},
+    )
+
+
+def _pack(split: Split, word_ids: Mapping[str, int], label_ids: Mapping[str, int]) -> PackedSplit:
+    lengths = np.fromiter(map(len, split.sentences), np.int64, len(split.sentences))
+    words = (word_ids[word] for sentence in split.sentences for word in sentence)
+    return PackedSplit(
+        tokens=np.fromiter(words, np.int64, int(lengths.sum())),
+        offsets=np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]),
+        labels=np.fromiter((label_ids[label] for label in split.labels), np.int64, len(split.labels)),
+    )
+
+
+def load_task(path: Path) -> IndexedTask:
+    """Read, check and index a task file, or take its index from the cache if the same file was read before."""
+    sha256, blob = hash_file(path)
+    folder = cache_folder("tasks") / f"{sha256}-{INDEX_VERSION}"
+    try:
+        return _load_index(folder, path, sha256, blob)
+    except (OSError, ValueError, KeyError):  # not cached yet, or damaged
+        shutil.rmtree(folder, ignore_errors=True)
+    task = index_task(read_task_file(path))
+    with contextlib.suppress(OSError):  # a cache that cannot be written costs time, nothing else
+        _save_index(task, folder)
+    return task
+
+
+def _load_index(folder: Path, path: Path, sha256: str, blob: str) -> IndexedTask:
+    def load(name: str) -> Integers:
+        return np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False))
+
+    texts = json.loads((folder / "words.json").read_text(encoding="utf-8"))
+    return IndexedTask(
+        path=path,
+        sha256=sha256,
+        blob=blob,
+        labels=tuple(texts["labels"]),
+        words=tuple(texts["words"]),
+        frequencies=load("frequencies"),
+        splits={
+            name: PackedSplit(load(f"{name}-tokens"), load(f"{name}-offsets"), load(f"{name}-labels"))
+            for name in SPLITS
+        },
+    )
+
+
+def _save_index(task: IndexedTask, folder: Path) -> None:
+    with new_folder(folder) as temporary:
+        np.save(temporary / "frequencies.npy", task.frequencies)
+        for name, split in task.splits.items():
+            np.save(temporary / f"{name}-tokens.npy", split.tokens)
+            np.save(temporary / f"{name}-offsets.npy", split.offsets)
+            np.save(temporary / f"{name}-labels.npy", split.labels)
+        texts = {"labels": task.labels, "words": task.words}
+        (temporary / "words.json").write_text(json.dumps(texts), encoding="utf-8")

@@ -54,6 +54,11 @@ class Registry:
         """Return the names that need no file: built-ins, then installed plug-ins."""
         return [*self.builtins, *sorted(point.name for point in self._entry_points())]
 
+    def summaries(self) -> list[tuple[str, str, str]]:
+        """Return (name, label, what it is) of the built-ins and the installed plug-ins."""
+        plugins = [(point.name, point.name, f"plug-in {point.value}") for point in self._entry_points()]
+        return [(name, item.label, item.summary) for name, item in self.builtins.items()] + sorted(plugins)
+
     def find(self, spec: str) -> Found:
         """Import and return what the specification names."""
         if builtin := self.builtins.get(spec.lower()):

@@ -13,12 +13,10 @@ import os
 import re
 import tempfile
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
-
-import numpy as np
 
 from probing.errors import ProbingError
 
@@ -228,14 +226,3 @@ _JSON_TYPES: dict[str, Any] = {
 def _fits(value: Any, annotation: Any) -> bool:
     names = [part.strip().partition("[")[0] for part in str(annotation).split("|")]
     return any(isinstance(value, _JSON_TYPES.get(name, ())) for name in names)
-
-
-def count_classes(
-    labels: Iterable[str], counts: Mapping[str, Mapping[str, int]], gold: Any, predictions: Any
-) -> dict[str, dict[str, int]]:
-    """Return each label's instances by split, with how many of its test instances were right."""
-    right = np.bincount(gold[gold == predictions], minlength=len(counts["train"]) or 1)
-    return {
-        label: {**{split: counts[split].get(label, 0) for split in counts}, "right": int(right[index])}
-        for index, label in enumerate(labels)
-    }

@@ -7,60 +7,52 @@ import datetime
 import platform
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from probing import __version__, training
 from probing.config import Config, resolve_config
 from probing.corpus.source import Source, choose_source, own_files
-from probing.dataset import SPLITS, PackedSplit, TaskData, Vocabulary, read_task_file
+from probing.dataset import SPLITS, IndexedTask, Integers, load_task
 from probing.display import Display, Status, format_seconds
 from probing.errors import ProbingError
 from probing.model.classifier import Classifier, build_classifier
+from probing.model.description import Description
+from probing.model.description import describe as describe_model
 from probing.registry import AGGREGATORS, COMPARED, Found
-from probing.results import (
-    DataIdentity,
-    ModelIdentity,
-    Result,
-    Scores,
-    Store,
-    Timing,
-    count_classes,
-    make_key,
-    read_result,
-)
+from probing.results import DataIdentity, ModelIdentity, Result, Scores, Store, Timing, make_key, read_result
 from probing.tasks import Task
+from probing.training import pick_device
+from probing.workers import Workers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """One model to be trained and scored on one task with one seed."""
+    """One model to be trained and scored on one task with one seed; small enough to be sent to a worker."""
 
     task: Task
-    data: TaskData
-    identity: DataIdentity
-    aggregator: Found
+    path: Path
+    data: DataIdentity
+    aggregator: str
+    """What the user named: a built-in, an entry point, `module:Name` or `file.py:Name`."""
+    model: ModelIdentity
     preset: str
     config: Config
     seed: int
 
     @property
     def name(self) -> str:
-        return f"{self.task.name} {self.aggregator.label} seed {self.seed}"
-
-    @property
-    def model(self) -> ModelIdentity:
-        found = self.aggregator
-        return ModelIdentity(name=found.name, label=found.label, version=found.version)
+        return f"{self.task.name} {self.model.label} seed {self.seed}"
 
     @property
     def key(self) -> str:
         return make_key(
-            data=self.identity,
+            data=self.data,
             task=self.task.name,
             model=self.model,
             preset=self.preset,
@@ -68,11 +60,11 @@ class Cell:
             seed=self.seed,
         )
 
-    def path(self, store: Store) -> Path:
+    def record_path(self, store: Store) -> Path:
         return store.path(
-            data=self.identity.name,
+            data=self.data.name,
             task=self.task.name,
-            model=self.aggregator.name,
+            model=self.model.name,
             preset=self.preset,
             seed=self.seed,
             key=self.key,
@@ -100,51 +92,56 @@ def run(
     settings: Sequence[str] = (),
     seeds: Sequence[int] = (0,),
     device: str = "auto",
+    jobs: int | None = None,
     results: Path = Path("results"),
     force: bool = False,
     display: Display | None = None,
 ) -> Summary:
     """Train and score one model per task, aggregator and seed; cells that are already recorded are skipped."""
     display = display or Display()
-    chosen_device = training.pick_device(device)
-    found = [AGGREGATORS.find(spec) for spec in _expand(aggregators)]
+    chosen_device = pick_device(device)
+    models = find_models(aggregators)
     cells: list[Cell] = []
     for source in _choose_sources(tasks, data, data_dir, task_files):
         used_preset = preset or source.preset
         config = resolve_config(used_preset, config_file=config_file, settings=settings)
         display.say(f"data: {source.name} ({source.reason}); preset: {used_preset}; device: {chosen_device}")
-        cells += _plan(source, found, used_preset, config, seeds, display)
+        cells += _plan(source, models, used_preset, config, seeds, display)
     store = Store(results)
     _check_writable(store)
     waiting = [cell for cell in cells if force or not _is_finished(cell, store)]
-    if skipped := len(cells) - len(waiting):
-        display.say(
-            f"{skipped} of {len(cells)} cells are already in {results} and are skipped (--force runs them again)"
-        )
-    finished, failed = 0, 0
+    skipped = len(cells) - len(waiting)
+    if skipped:
+        display.say(f"{skipped} of {len(cells)} cells are already in {results} and skipped (--force runs them again)")
+    workers = Workers.choose(jobs, num_cells=len(cells), device=chosen_device)
+    display.detail(f"{workers.jobs} cells at a time, {workers.threads} threads each")
+    counts = Counter[str]()
     try:
         with display.running(len(waiting)):
-            for cell in waiting:
-                result = run_cell(cell, chosen_device, display.update)
+            for cell, result in workers.execute(run_cell, waiting, display.update):
                 store.save(result)
-                finished += result.status == "finished"
-                failed += result.status == "failed"
-                display.finish(cell.name, _describe(result))
+                counts[result.status] += 1
+                display.finish(cell.name, _describe_result(result))
     except KeyboardInterrupt:
         display.warn(
-            f"stopped: {finished + skipped} of {len(cells)} cells are finished and kept in {results}. "
+            f"stopped: {counts['finished'] + skipped} of {len(cells)} cells are finished and kept in {results}. "
             "The same command goes on with the rest"
         )
         raise
-    return Summary(finished, skipped, failed)
+    return Summary(counts["finished"], skipped, counts["failed"])
 
 
-def _expand(aggregators: Sequence[str]) -> list[str]:
+def find_models(aggregators: Sequence[str]) -> dict[str, ModelIdentity]:
+    """Return the models that the aggregators' specifications name; importing them is the check."""
     names = [part.strip() for spec in aggregators for part in spec.split(",")]
-    expanded = [name for spec in names for name in (COMPARED if spec.lower() == "all" else [spec])]
-    if not all(expanded) or not expanded:
+    specs = [spec for name in names for spec in (COMPARED if name.lower() == "all" else [name])]
+    if not all(specs) or not specs:
         raise ProbingError("no aggregator was named. Name one, or 'all': see `probe aggregators`")
-    return list(dict.fromkeys(expanded))
+    models = {}
+    for spec in specs:
+        found = AGGREGATORS.find(spec)
+        models[spec] = ModelIdentity(name=found.name, label=found.label, version=found.version)
+    return models
 
 
 def _choose_sources(
@@ -159,12 +156,17 @@ def _choose_sources(
 
 
 def _plan(
-    source: Source, found: Sequence[Found], preset: str, config: Config, seeds: Sequence[int], display: Display
+    source: Source,
+    models: Mapping[str, ModelIdentity],
+    preset: str,
+    config: Config,
+    seeds: Sequence[int],
+    display: Display,
 ) -> list[Cell]:
     """Read and check every file before anything is trained, and return the cells."""
     cells = []
     for task, path in source.files.items():
-        data = read_task_file(path)
+        data = load_task(path)
         verified = None
         if source.name == "senteval" and task.blob:
             verified = data.blob == task.blob
@@ -175,9 +177,16 @@ def _plan(
         )
         cells += [
             Cell(
-                task=task, data=data, identity=identity, aggregator=aggregator, preset=preset, config=config, seed=seed
+                task=task,
+                path=path,
+                data=identity,
+                aggregator=spec,
+                model=model,
+                preset=preset,
+                config=config,
+                seed=seed,
             )
-            for aggregator in found
+            for spec, model in models.items()
             for seed in dict.fromkeys(seeds)
         ]
     return cells
@@ -194,7 +203,7 @@ def _check_writable(store: Store) -> None:
 
 
 def _is_finished(cell: Cell, store: Store) -> bool:
-    path = cell.path(store)
+    path = cell.record_path(store)
     if not path.is_file():
         return False
     try:
@@ -218,7 +227,7 @@ def run_cell(cell: Cell, device: torch.device, on_status: Callable[[Status], Non
         family=cell.task.family,
         seed=cell.seed,
         preset=cell.preset,
-        data=cell.identity,
+        data=cell.data,
         model=cell.model,
         settings=cell.config.as_dict(),
         status="failed" if error else "finished",
@@ -241,53 +250,64 @@ def run_cell(cell: Cell, device: torch.device, on_status: Callable[[Status], Non
 
 
 def _train_and_score(cell: Cell, device: torch.device, on_status: Callable[[Status], None]) -> tuple[Scores, int]:
-    labels = cell.data.labels
+    task = load_task(cell.path)
+    if task.sha256 != cell.data.sha256:
+        raise ProbingError(f"{cell.path}: the file changed while the run went on. Start the run again")
     settings = dataclasses.asdict(cell.config.training)
-    vocabulary = Vocabulary.build(
-        cell.data.splits["tr"].sentences,
-        min_frequency=settings.pop("min_frequency"),
-        max_size=settings.pop("max_vocabulary"),
+    vocabulary_size = task.vocabulary_size(
+        min_frequency=settings.pop("min_frequency"), max_vocabulary=settings.pop("max_vocabulary")
     )
-    packed = {name: PackedSplit.pack(split, vocabulary, labels) for name, split in cell.data.splits.items()}
+    splits = {name: task.limit(name, vocabulary_size) for name in SPLITS}
     torch.manual_seed(cell.seed)
     if device.type == "cuda":
         torch.use_deterministic_algorithms(True, warn_only=True)
-    model = build_model(cell.aggregator, cell.config, vocabulary_size=len(vocabulary), num_classes=len(labels)).to(
-        device
-    )
+    found = AGGREGATORS.find(cell.aggregator)
+    model = build_model(found, cell.config, vocabulary_size=vocabulary_size, num_classes=len(task.labels)).to(device)
     started = time.monotonic()
 
     def report(progress: training.Progress) -> None:
-        on_status(
-            Status(
-                cell=cell.name,
-                epoch=progress.epoch,
-                max_epochs=progress.max_epochs,
-                fraction=(progress.epoch - 1 + progress.fraction) / progress.max_epochs,
-                loss=progress.loss,
-                dev_accuracy=progress.dev_accuracy,
-                tokens_per_second=progress.tokens / max(time.monotonic() - started, 1e-9),
-                epoch_ended=progress.fraction == 1.0,
-            )
-        )
+        on_status(_status(cell, progress, time.monotonic() - started))
 
     outcome = training.train(
-        model, packed["tr"], packed["va"], seed=cell.seed, device=device, on_progress=report, **settings
+        model, splits["tr"], splits["va"], seed=cell.seed, device=device, on_progress=report, **settings
     )
-    predictions = training.predict(model, packed["te"], device)
-    counts = {name: Counter(cell.data.splits[split].labels) for split, name in SPLITS.items()}
+    predictions = training.predict(model, splits["te"], device)
     return Scores(
         dev_accuracy=outcome.dev_accuracy,
-        test_accuracy=training.accuracy(predictions, packed["te"]),
-        majority_accuracy=cell.data.majority_accuracy("te"),
+        test_accuracy=training.accuracy(predictions, splits["te"]),
+        majority_accuracy=task.majority_accuracy("te"),
         best_epoch=outcome.best_epoch,
         parameters=sum(parameter.numel() for parameter in model.parameters()),
-        vocabulary_size=len(vocabulary),
+        vocabulary_size=vocabulary_size,
         curve=[dataclasses.asdict(epoch) for epoch in outcome.curve],
-        classes=count_classes(labels, counts, packed["te"].labels, predictions),
-        gold=packed["te"].labels.tolist(),
+        classes=_count_classes(task, predictions),
+        gold=splits["te"].labels.tolist(),
         predictions=predictions.tolist(),
     ), outcome.tokens
+
+
+def _status(cell: Cell, progress: training.Progress, seconds: float) -> Status:
+    return Status(
+        cell=cell.name,
+        epoch=progress.epoch,
+        max_epochs=progress.max_epochs,
+        fraction=(progress.epoch - 1 + progress.fraction) / progress.max_epochs,
+        loss=progress.loss,
+        dev_accuracy=progress.dev_accuracy,
+        tokens_per_second=progress.tokens / max(seconds, 1e-9),
+        epoch_ended=progress.fraction == 1.0,
+    )
+
+
+def _count_classes(task: IndexedTask, predictions: Integers) -> dict[str, dict[str, int]]:
+    """Return each label's instances by split, and how many of its test instances were right."""
+    gold = task.splits["te"].labels
+    columns = {name: task.class_counts(split) for split, name in SPLITS.items()}
+    columns["right"] = np.bincount(gold[gold == predictions], minlength=len(task.labels))
+    return {
+        label: {name: int(counts[number]) for name, counts in columns.items()}
+        for number, label in enumerate(task.labels)
+    }
 
 
 def build_model(aggregator: Found, config: Config, *, vocabulary_size: int, num_classes: int) -> Classifier:
@@ -296,7 +316,7 @@ def build_model(aggregator: Found, config: Config, *, vocabulary_size: int, num_
     return build_classifier(aggregator.object, vocabulary_size=vocabulary_size, num_classes=num_classes, **settings)
 
 
-def _describe(result: Result) -> str:
+def _describe_result(result: Result) -> str:
     took = format_seconds(result.timing.seconds)
     if result.scores is None:
         return f"failed after {took}: {result.error}"
@@ -304,4 +324,22 @@ def _describe(result: Result) -> str:
     return (
         f"test {scores.test_accuracy:.2f} (majority {scores.majority_accuracy:.2f}), dev {scores.dev_accuracy:.2f} "
         f"in epoch {scores.best_epoch} of {len(scores.curve)}, {took}, {result.timing.tokens_per_second:,.0f} tokens/s"
+    )
+
+
+def describe(
+    aggregator: str,
+    *,
+    preset: str,
+    config_file: Path | None = None,
+    settings: Sequence[str] = (),
+    vocabulary_size: int,
+    num_classes: int,
+) -> Description:
+    """Describe the model that a preset and some settings make."""
+    found = AGGREGATORS.find(aggregator)
+    config = resolve_config(preset, config_file=config_file, settings=settings)
+    sizes = dataclasses.asdict(config.model)
+    return describe_model(
+        found.object, name=found.name, vocabulary_size=vocabulary_size, num_classes=num_classes, **sizes
     )

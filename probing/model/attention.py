@@ -11,6 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from probing.errors import ProbingError
+
 
 @dataclass(frozen=True, slots=True)
 class Packing:
@@ -49,6 +51,11 @@ class SelfAttention(nn.Module):
 
     def forward(self, hidden_Td: Tensor, packing: Packing) -> Tensor:
         output: Tensor = self.aggregator(self.heads(hidden_Td, packing))
+        if output.shape != hidden_Td.shape:
+            raise ProbingError(
+                f"aggregator {type(self.aggregator).__name__} must return shape {tuple(hidden_Td.shape)} (tokens, d). "
+                f"It returned {tuple(output.shape)}"
+            )
         return output
 
     def heads(self, hidden_Td: Tensor, packing: Packing) -> Tensor:

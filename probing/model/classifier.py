@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from torch import Tensor, nn
 
@@ -86,23 +86,3 @@ def build_aggregator(
     if not isinstance(module, nn.Module):
         raise ProbingError(f"aggregator {name!r} must make a torch.nn.Module. It made {type(module).__name__}")
     return module
-
-
-Part = Literal["embeddings", "attention", "aggregator", "feed-forward", "norms", "head"]
-
-
-def part_of(parameter_name: str) -> tuple[Part, int | None]:
-    """Return which part of the model a parameter belongs to, and its layer (from 1) if it has one."""
-    pieces = parameter_name.split(".")
-    if pieces[0] == "head":
-        return "head", None
-    if pieces[1] == "embedding":
-        return "embeddings", None
-    if pieces[1] == "norm":
-        return "norms", None
-    layer, block = int(pieces[2]) + 1, pieces[3]
-    if block.endswith("norm"):
-        return "norms", layer
-    if block == "feed_forward":
-        return "feed-forward", layer
-    return ("aggregator" if pieces[4] == "aggregator" else "attention"), layer

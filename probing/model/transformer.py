@@ -71,8 +71,8 @@ class Layer(nn.Module):
 
     def forward(self, hidden_Td: Tensor, packing: Packing) -> Tensor:
         hidden_Td = hidden_Td + self.dropout(self.attention(self.attention_norm(hidden_Td), packing))
-        hidden_Td = hidden_Td + self.dropout(self.feed_forward(self.feed_forward_norm(hidden_Td)))
-        return hidden_Td
+        added_Td: Tensor = self.dropout(self.feed_forward(self.feed_forward_norm(hidden_Td)))
+        return hidden_Td + added_Td
 
 
 def sinusoids(positions: Tensor, model_dim: int, dtype: torch.dtype = torch.float32) -> Tensor:

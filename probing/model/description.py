@@ -1,0 +1,105 @@
+"""A model's parameters part by part and the shapes of its tensors, without making the weights."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from tabulate import tabulate
+
+from probing.model.classifier import AggregatorFactory, build_classifier
+
+PARTS = ("embeddings", "attention", "aggregator", "feed-forward", "norms", "head")
+Part = Literal["embeddings", "attention", "aggregator", "feed-forward", "norms", "head"]
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What `probe describe` shows."""
+
+    settings: dict[str, object]
+    parameters: dict[str, dict[str, int]]
+    """Place (embeddings, layer 1, …, top) -> part -> parameters."""
+    total: int
+    shapes: dict[str, str]
+
+    def text(self) -> str:
+        parts = [part for part in PARTS if any(part in counts for counts in self.parameters.values())]
+        rows = [
+            [place, *(f"{counts[part]:,}" if part in counts else "" for part in parts), f"{sum(counts.values()):,}"]
+            for place, counts in self.parameters.items()
+        ]
+        sums = {part: sum(counts.get(part, 0) for counts in self.parameters.values()) for part in parts}
+        rows.append(["total", *(f"{sums[part]:,}" for part in parts), f"{self.total:,}"])
+        align = ("left", *("right" for _ in range(len(parts) + 1)))
+        counts = tabulate(rows, ["parameters", *parts, "sum"], disable_numparse=True, colalign=align)
+        shapes = tabulate(list(self.shapes.items()), ["tensor", "shape"], disable_numparse=True)
+        settings = ", ".join(f"{name}={value}" for name, value in self.settings.items())
+        return f"{settings}\n\n{counts}\n\n{shapes}\n\nT tokens of a batch laid end to end, B sentences."
+
+
+def describe(
+    aggregator: AggregatorFactory, *, name: str, vocabulary_size: int, num_classes: int, **settings: object
+) -> Description:
+    """Describe the classifier that these settings build."""
+    with torch.device("meta"):
+        model = build_classifier(
+            aggregator,
+            vocabulary_size=vocabulary_size,
+            num_classes=num_classes,
+            **settings,  # type: ignore[arg-type]
+        )
+    parameters: dict[str, Counter[str]] = {}
+    for parameter_name, parameter in model.named_parameters():
+        part, layer = part_of(parameter_name)
+        place = f"layer {layer}" if layer else "embeddings" if part == "embeddings" else "top"
+        parameters.setdefault(place, Counter())[part] += parameter.numel()
+    return Description(
+        settings={"aggregator": name, "vocabulary_size": vocabulary_size, "num_classes": num_classes} | settings,
+        parameters={place: dict(counts) for place, counts in parameters.items()},
+        total=sum(parameter.numel() for parameter in model.parameters()),
+        shapes=_shapes(num_classes=num_classes, routed=_is_routed(model), **settings),
+    )
+
+
+def part_of(parameter_name: str) -> tuple[Part, int | None]:
+    """Return which part of the model a parameter belongs to, and its layer (from 1) if it has one."""
+    pieces = parameter_name.split(".")
+    if pieces[0] == "head":
+        return "head", None
+    if pieces[1] == "embedding":
+        return "embeddings", None
+    if pieces[1] == "norm":
+        return "norms", None
+    layer, block = int(pieces[2]) + 1, pieces[3]
+    if block.endswith("norm"):
+        return "norms", layer
+    if block == "feed_forward":
+        return "feed-forward", layer
+    return ("aggregator" if pieces[4] == "aggregator" else "attention"), layer
+
+
+def _is_routed(model: torch.nn.Module) -> bool:
+    return any(name.endswith("vote_weight") for name, _ in model.named_parameters())
+
+
+def _shapes(*, num_classes: int, routed: bool, **settings: object) -> dict[str, str]:
+    width, heads, capsules = (int(str(settings[name])) for name in ("model_dim", "num_heads", "num_capsules"))
+    size = width // capsules
+    shapes = {
+        "hidden states": f"(T, d={width})",
+        "heads": f"(T, H={heads}, d/H={width // heads})",
+        "votes": f"(T, H={heads}, N={capsules}, K={size})",
+        "agreement weights": f"(T, H={heads}, N={capsules})",
+        "capsules": f"(T, N={capsules}, K={size})",
+        "aggregated heads": f"(T, d={width})",
+        "feed-forward": f"(T, {settings['feed_forward_dim']})",
+        "sentence vector": f"(B, d={width})",
+        "scores": f"(B, C={num_classes})",
+    }
+    if not routed:
+        for name in ("votes", "agreement weights", "capsules"):
+            del shapes[name]
+    return shapes

@@ -1,0 +1,1 @@
+"""Results become the comparison table: on a terminal, in Markdown, in LaTeX, or as rows for other programs."""

@@ -1,0 +1,78 @@
+"""Records as a pandas DataFrame, one row per cell and seed, with stable column names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from probing.results import Result
+from probing.tasks import TASKS
+
+COLUMNS = (
+    "data",
+    "data_sha256",
+    "datasheet",
+    "preset",
+    "task",
+    "family",
+    "model",
+    "label",
+    "seed",
+    "status",
+    "test_accuracy",
+    "dev_accuracy",
+    "majority_accuracy",
+    "best_epoch",
+    "epochs",
+    "parameters",
+    "seconds",
+    "tokens_per_second",
+    "finished_at",
+    "settings",
+    "error",
+    "key",
+)
+
+
+def make_frame(results: Sequence[Result], *, against_paper: bool = False) -> pd.DataFrame:
+    """Return the records in long form; scores of failed cells are missing."""
+    frame = pd.DataFrame([_row(result) for result in results], columns=list(COLUMNS))
+    if against_paper:
+        printed = {(task.name, model): figure for task in TASKS for model, figure in task.paper.items()}
+        frame["paper_accuracy"] = [printed.get((result.task, result.model.name)) for result in results]
+        frame["difference"] = frame["test_accuracy"] - pd.to_numeric(frame["paper_accuracy"])
+    return frame
+
+
+def _row(result: Result) -> dict[str, Any]:
+    scores = result.scores
+    row: dict[str, Any] = {
+        "data": result.data.name,
+        "data_sha256": result.data.sha256,
+        "datasheet": result.data.datasheet,
+        "preset": result.preset,
+        "task": result.task,
+        "family": result.family,
+        "model": result.model.name,
+        "label": result.model.label,
+        "seed": result.seed,
+        "status": result.status,
+        "seconds": result.timing.seconds,
+        "tokens_per_second": result.timing.tokens_per_second,
+        "finished_at": result.timing.finished_at,
+        "settings": result.settings,
+        "error": result.error,
+        "key": result.key,
+    }
+    if scores is not None:
+        row |= {
+            "test_accuracy": scores.test_accuracy,
+            "dev_accuracy": scores.dev_accuracy,
+            "majority_accuracy": scores.majority_accuracy,
+            "best_epoch": scores.best_epoch,
+            "epochs": len(scores.curve),
+            "parameters": scores.parameters,
+        }
+    return row
