@@ -1,8 +1,8 @@
 """CoNLL-U blocks become Sentences: words as written, with universal tags, heads, relations and features.
 
-A multiword token whose words just lie side by side (`didn't` = `did` + `n't`, `darle` = `dar` + `le`) is split into them,
-as SentEval's files split at clitics. Any other (`du` = `de` + `le`) stays one token, as written, and takes the place of
-the word among its words that the others hang on (the first, if several do not hang on each other).
+A multiword token whose words just lie side by side (`didn't` = `did` + `n't`, `darle` = `dar` + `le`) is split into
+them, as SentEval's files split at clitics. Any other (`du` = `de` + `le`) stays one token, as written, and takes the
+place of that word of it on which the others hang (the first, if there are several).
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from probing.corpus.trees import BadTree, NumberedLines, Parse, Sentence, tokenise
+from probing.corpus.trees import BadTreeError, NumberedLines, Parse, Sentence, tokenise
 
 
 def read_blocks(lines: NumberedLines) -> Iterator[tuple[int, Parse]]:
     """Yield the line at which each block of a CoNLL-U file starts, and what parses it."""
-    start, block = 0, []
+    start, block = 0, list[str]()
     for number, line in lines:
         if line.strip():
             start = start if block else number
@@ -50,12 +50,12 @@ def parse_block(block: str) -> Sentence:
     try:
         rows = [row for sentence in conllu.parse_incr(io.StringIO(block)) for row in sentence]
     except (ParseException, ValueError) as error:
-        raise BadTree(f"not CoNLL-U ({str(error).splitlines()[0]})") from None
+        raise BadTreeError(f"not CoNLL-U ({str(error).splitlines()[0]})") from None
     words = [_read_word(row) for row in rows if isinstance(row["id"], int)]
     if not words:
-        raise BadTree("a block without words")
+        raise BadTreeError("a block without words")
     if [row["id"] for row in rows if isinstance(row["id"], int)] != list(range(1, len(words) + 1)):
-        raise BadTree("the words are not numbered 1, 2, 3, …")
+        raise BadTreeError("the words are not numbered 1, 2, 3, …")
     _check_heads([word.head for word in words])
     words = _join(words, [row for row in rows if isinstance(row["id"], tuple) and row["id"][1] == "-"])
     return Sentence(
@@ -69,7 +69,7 @@ def parse_block(block: str) -> Sentence:
 
 def _read_word(row: Any) -> _Word:
     if row.get("head") is None or not row.get("deprel"):
-        raise BadTree(f"word {row['id']} has no head or no relation")
+        raise BadTreeError(f"word {row['id']} has no head or no relation")
     features = {str(name): str(value) for name, value in (row.get("feats") or {}).items() if value is not None}
     return _Word(row["form"], row.get("upos") or "X", row["head"], row["deprel"], features)
 
@@ -77,16 +77,16 @@ def _read_word(row: Any) -> _Word:
 def _check_heads(heads: list[int]) -> None:
     for place, head in enumerate(heads, 1):
         if not 0 <= head <= len(heads):
-            raise BadTree(f"a head ({head}) outside of the sentence")
+            raise BadTreeError(f"a head ({head}) outside of the sentence")
         above = head
         for _ in heads:
             if above == 0:
                 break
             above = heads[above - 1]
         else:
-            raise BadTree(f"word {place} hangs on itself")
+            raise BadTreeError(f"word {place} hangs on itself")
     if 0 not in heads:
-        raise BadTree("no word is the root")
+        raise BadTreeError("no word is the root")
 
 
 def _join(words: list[_Word], ranges: list[Any]) -> list[_Word]:
@@ -96,7 +96,7 @@ def _join(words: list[_Word], ranges: list[Any]) -> list[_Word]:
     for row in ranges:
         first, _, last = row["id"]
         if not 1 <= first < last <= len(words):
-            raise BadTree(f"a multiword token {first}-{last} outside of the sentence")
+            raise BadTreeError(f"a multiword token {first}-{last} outside of the sentence")
         inside = range(first, last + 1)
         if "".join(words[place - 1].form for place in inside).lower() == row["form"].lower():
             continue

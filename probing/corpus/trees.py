@@ -39,7 +39,7 @@ class Sentence:
     features: tuple[Mapping[str, str], ...] | None = None
 
 
-class BadTree(Exception):
+class BadTreeError(Exception):
     """A tree that cannot be read; the text is the reason."""
 
 
@@ -60,7 +60,7 @@ def read_sentences(
     for number, parse in read_brackets(lines) if format == "penn" else read_blocks(lines):
         try:
             sentence = parse()
-        except BadTree as error:
+        except BadTreeError as error:
             if skipped is None:
                 raise ProbingError(
                     f"{path}:{number}: {error}. Correct the tree, or leave bad trees out with --skip-bad"
@@ -120,7 +120,7 @@ _ESCAPES = {
 }
 
 Parse = Callable[[], Sentence]
-"""Gives a sentence, or raises BadTree."""
+"""Gives a sentence, or raises BadTreeError."""
 
 
 def read_brackets(lines: NumberedLines) -> Iterator[tuple[int, Parse]]:
@@ -218,7 +218,7 @@ class _Open:
 
 def _refuse(reason: str) -> Parse:
     def parse() -> Sentence:
-        raise BadTree(reason)
+        raise BadTreeError(reason)
 
     return parse
 
@@ -228,19 +228,19 @@ def parse_tree(text: str, depth: int = 0) -> Sentence:
     from nltk.tree import Tree as NltkTree
 
     if depth > MAX_DEPTH:
-        raise BadTree(f"brackets are nested deeper than {MAX_DEPTH}")
+        raise BadTreeError(f"brackets are nested deeper than {MAX_DEPTH}")
     try:
         bracket = NltkTree.fromstring(text)
     except ValueError as error:
-        raise BadTree(f"not a tree ({str(error).splitlines()[0]})") from None
+        raise BadTreeError(f"not a tree ({str(error).splitlines()[0]})") from None
     leaves: list[tuple[str, str]] = []
     _collect_leaves(bracket, leaves)
     if not leaves:
-        raise BadTree("a tree without words")
+        raise BadTreeError("a tree without words")
     tags = tuple(tag for tag, _ in leaves)
     tokens = tokenise([_ESCAPES.get(word, word.replace("\\/", "/").replace("\\*", "*")) for _, word in leaves])
     tree = _rebuild(bracket, iter(tokens))
-    assert tree is not None  # noqa: S101 - there are leaves
+    assert tree is not None, "there are leaves"
     label, children = tree
     if label not in OUTER_LABELS or isinstance(children, str):
         children = (tree,)
@@ -250,14 +250,12 @@ def parse_tree(text: str, depth: int = 0) -> Sentence:
 def _collect_leaves(node: Any, leaves: list[tuple[str, str]]) -> None:
     words = [child for child in node if isinstance(child, str)]
     if not len(node):
-        raise BadTree(f"an empty bracket ({node.label()})")
+        raise BadTreeError(f"an empty bracket ({node.label()})")
     if not words:
         for child in node:
             _collect_leaves(child, leaves)
-    elif len(node) > 1:
-        raise BadTree(f"the word {words[0]!r} has no tag of its own")
-    elif node.label() == "":
-        raise BadTree(f"the word {words[0]!r} has no tag of its own")
+    elif len(node) > 1 or node.label() == "":
+        raise BadTreeError(f"the word {words[0]!r} has no tag of its own")
     elif node.label() != "-NONE-":
         leaves.append((strip_label(node.label()), words[0]))
 

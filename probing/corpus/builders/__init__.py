@@ -118,7 +118,7 @@ def _build_tasks(
             continue
         path = output / f"{task.file}.txt"
         write_atomically(path, format_splits(splits))
-        sheets.append(describe_task(task, path, splits, plan.settings, plan.dropped, survey.folded_counts()))
+        sheets.append(describe_task(task, path, splits, plan.settings, plan.dropped, survey.folded))
     return sheets
 
 

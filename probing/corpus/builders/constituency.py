@@ -34,17 +34,18 @@ _CLAUSE_HEADS: Final = {
 }
 """Where the main verb is to be looked for below a node: the first label of the list that has a child."""
 
-_BE: Final = frozenset("be am is are was were been being 'm 's 're isn aren wasn weren ain".split())
-_LINKING: Final = _BE | frozenset(
-    "become becomes became becoming remain remains remained remaining seem seems seemed seeming".split()
-)
-_AUXILIARIES: Final = _BE | frozenset(
-    "have has had having 've 'd hasn haven hadn do does did done doing don doesn didn get gets got getting".split()
-)
-_TIMES: Final = frozenset(
+_FORMS_OF_BE = "be am is are was were been being 'm 's 're isn aren wasn weren ain"
+_FORMS_OF_BECOME = "become becomes became becoming remain remains remained remaining seem seems seemed seeming"
+_FORMS_OF_HAVE = "have has had having 've 'd hasn haven hadn"
+_FORMS_OF_DO = "do does did done doing don doesn didn"
+_FORMS_OF_GET = "get gets got getting"
+_LINKING: Final = frozenset(f"{_FORMS_OF_BE} {_FORMS_OF_BECOME}".split())
+_AUXILIARIES: Final = frozenset(f"{_FORMS_OF_BE} {_FORMS_OF_HAVE} {_FORMS_OF_DO} {_FORMS_OF_GET}".split())
+_NAMES_OF_TIMES = (
     "time times moment second seconds minute minutes hour hours day days night nights morning evening afternoon "
-    "today tomorrow tonight yesterday week weeks month months year years".split()
+    "today tomorrow tonight yesterday week weeks month months year years"
 )
+_TIMES: Final = frozenset(_NAMES_OF_TIMES.split())
 """A noun phrase with such a head beside another one says when, and is neither subject nor object."""
 
 
@@ -64,7 +65,7 @@ def extract(sentence: Sentence) -> Facts:
         subject=_subject(clause),
         object=_object(verb_phrase),
         clauses=_clauses(top, sentence.tags),
-        words=tuple((place, tag) for place, tag in enumerate(sentence.tags) if tag in OPEN_TAGS),
+        kinds=tuple([tag if tag in OPEN_TAGS else "" for tag in sentence.tags]),
         proper=sentence.tags[0].startswith("NNP"),
     )
 
@@ -112,7 +113,7 @@ def _main_clause(root: Tree) -> tuple[Children, int, str] | None:
 def _lexical_phrase(node: Tree) -> tuple[Children, int] | None:
     """Return the innermost verb phrase below the auxiliaries (or of the first conjunct) and the verb's place."""
     while True:
-        label, children = node
+        children = node[1]
         if isinstance(children, str):
             return ((node,), 0)
         verb = next((i for i, child in enumerate(children) if _is_verb(child)), -1)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from sys import intern
 from typing import Final, cast
 
 from probing.corpus.builders.facts import Facts, Target
@@ -48,10 +49,9 @@ def extract(sentence: Sentence) -> Facts:
         subject=_number(graph, "nsubj", "subject"),
         object=_number(graph, "obj", "object"),
         clauses=_clauses(graph),
-        words=tuple(
-            (place, _word_class(tag, graph.features[place]))
-            for place, tag in enumerate(graph.tags)
-            if tag in ("NOUN", "VERB")
+        kinds=tuple(
+            intern(_word_class(tag, features)) if tag in ("NOUN", "VERB") else ""
+            for tag, features in zip(graph.tags, graph.features, strict=True)
         ),
         proper=graph.tags[0] == "PROPN",
     )
@@ -116,9 +116,8 @@ def _number(graph: _Graph, relation: str, role: str) -> Target | str:
     return label, graph.tokens[places[0]].lower()
 
 
-def _word_class(tag: str, features: object) -> str:
-    pairs = sorted(cast(dict[str, str], features).items())
-    return "|".join([tag, *(f"{name}={value}" for name, value in pairs)])
+def _word_class(tag: str, features: Mapping[str, str]) -> str:
+    return "|".join([tag, *(f"{name}={value}" for name, value in sorted(features.items()))])
 
 
 def _clauses(graph: _Graph) -> tuple[int, int, int] | str:

@@ -24,8 +24,8 @@ class Facts(NamedTuple):
     object: Target | str
     clauses: tuple[int, int, int] | str
     """Two coordinate clauses are tokens[:a] and tokens[b:c]; the conjunction lies between them."""
-    words: tuple[tuple[int, str], ...]
-    """The places of nouns and verbs, and the class within which one may replace another."""
+    kinds: tuple[str, ...]
+    """The word class within which each noun or verb may replace another; empty for all other tokens."""
     proper: bool
     """Whether the first token is a proper noun, which keeps its capital anywhere."""
 

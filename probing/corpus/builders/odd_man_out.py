@@ -4,15 +4,16 @@ A replacement has the word class of the original (its tag, or universal tag and 
 previous and the next token fall into the same ranges of frequency. Bigrams are counted only around the forms that may
 replace or be replaced, and at most MAX_OCCURRENCES occurrences of such forms are looked at, so the table is bounded.
 
-The two labels are treated alike: a sentence is drawn, a word of it is chosen that has a replacement, and only then it is
-decided, by lot, whether the replacement takes place. The partition of a sentence is that of the form that stands in the
-end, the replacement or the original one, so neither tells the label by its partition.
+The two labels are treated alike: a sentence is drawn, a word of it is chosen that has a replacement, and only then is
+it decided, by lot, whether the replacement takes place. The partition of a sentence is that of the form that stands
+there in the end, the replacement or the original one, so that neither can be told by its partition.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 from random import Random
@@ -38,12 +39,17 @@ FREQUENCIES = (40, 400)
 RANGES = (1, 10, 100, 1000)
 """Bounds of the ranges of bigram frequency."""
 MAX_OCCURRENCES = 2_000_000
-OVERSAMPLING = 4
-"""Sentences drawn for each one needed: not every one has a word with a replacement."""
+OCCURRENCES_NEEDED = 16
+"""Occurrences of the forms for each sentence asked for: with fewer, few words have a replacement that fits."""
+OVERSAMPLING = 2
+"""Sentences drawn for each one asked for: not every one has a word with a replacement."""
 CLEAR_MAJORITY = 0.6
 """A form belongs to a word class if so large a part of its occurrences does."""
 EDGE = ""
 """Stands for what is before the first and after the last token."""
+
+Pools = dict[str, dict[str, list[Instance]]]
+"""Split -> label -> instances."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,44 +69,69 @@ class _Neighbours:
 class _Bigrams:
     """Counts bigrams around the forms, then answers which forms fit between two tokens."""
 
-    def __init__(self, forms: dict[str, str]) -> None:
-        self.forms = sorted(forms)
-        self.ids = {form: number for number, form in enumerate(self.forms)}
-        classes = {kind: number for number, kind in enumerate(sorted(set(forms.values())))}
-        self._class = np.array([classes[forms[form]] for form in self.forms])
+    def __init__(self, forms: Mapping[str, str], counts: Mapping[str, int]) -> None:
+        self._forms = sorted(forms)
+        self._kinds = forms
+        self._ids = {form: number for number, form in enumerate(self._forms)}
+        kinds = {kind: number for number, kind in enumerate(sorted(set(forms.values())))}
+        self._kind = np.array([kinds[forms[form]] for form in self._forms])
+        self._count = np.array([counts[form] for form in self._forms])
         self._vocabulary: dict[str, int] = {EDGE: 0}
         self._seen = (array("q"), array("q"))
         self._sides: tuple[_Neighbours, ...] = ()
 
+    def places(self, facts: Facts) -> list[int]:
+        """Return the places of a sentence whose word may be replaced."""
+        kinds = self._kinds
+        return [
+            place
+            for place, (token, kind) in enumerate(zip(facts.tokens, facts.kinds, strict=True))
+            if kind and kinds.get(token) == kind
+        ]
+
     def add(self, tokens: tuple[str, ...], place: int) -> None:
         """Count the two bigrams of the form at a place."""
-        form = self.ids[tokens[place]]
-        for side, neighbour in enumerate(neighbours(tokens, place)):
+        form = self._ids[tokens[place]]
+        for side, neighbour in zip(self._seen, neighbours(tokens, place), strict=True):
             number = self._vocabulary.setdefault(neighbour, len(self._vocabulary))
-            self._seen[side].append(number * len(self.forms) + form)
+            side.append(number * len(self._forms) + form)
 
     def close(self) -> None:
         """Turn the occurrences into tables."""
         sides = []
         for seen in self._seen:
             pairs, counts = np.unique(np.frombuffer(seen, dtype=np.int64), return_counts=True)
-            sides.append(
-                _Neighbours(pairs // len(self.forms), pairs % len(self.forms), np.searchsorted(RANGES, counts, "right"))
-            )
+            ranges = np.searchsorted(RANGES, counts, "right")
+            sides.append(_Neighbours(pairs // len(self._forms), pairs % len(self._forms), ranges))
         self._sides = tuple(sides)
         self._seen = (array("q"), array("q"))
 
-    def replacements(self, tokens: tuple[str, ...], place: int) -> list[str]:
-        """Return the forms of the same class whose bigrams are in the same ranges of frequency, in order."""
-        original = self.ids[tokens[place]]
-        fitting = None
+    def replace(self, tokens: tuple[str, ...], place: int, random: Random) -> str | None:
+        """Return a form of the same class whose bigrams are in the same ranges of frequency, if there is one.
+
+        Among several, frequent ones come up more often, as they do in the corpus: else rare words would tell the label.
+        """
+        original = self._ids[tokens[place]]
+        alike = []
         for side, neighbour in zip(self._sides, neighbours(tokens, place), strict=True):
-            forms, ranges = side.find(self._vocabulary.get(neighbour, -1))
+            forms, ranges = side.find(self._vocabulary[neighbour])
             own = ranges[np.searchsorted(forms, original)]
-            forms = forms[(ranges == own) & (self._class[forms] == self._class[original])]
-            fitting = forms if fitting is None else np.intersect1d(fitting, forms, assume_unique=True)
-        assert fitting is not None  # noqa: S101 - there are two sides
-        return [self.forms[form] for form in fitting.tolist() if form != original and self.forms[form] not in tokens]
+            alike.append(forms[(ranges == own) & (self._kind[forms] == self._kind[original])])
+        fitting = _intersect(*alike)
+        for token in tokens:
+            fitting = fitting[fitting != self._ids[token]] if token in self._ids else fitting
+        if not len(fitting):
+            return None
+        weights = np.cumsum(self._count[fitting])
+        return self._forms[int(fitting[np.searchsorted(weights, random.random() * weights[-1], "right")])]
+
+
+def _intersect(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return what two ascending arrays share: quicker than numpy's own where one of them is short."""
+    short, long = (first, second) if len(first) < len(second) else (second, first)
+    places = np.minimum(np.searchsorted(long, short), len(long) - 1)
+    shared: np.ndarray = short[long[places] == short]
+    return shared
 
 
 def neighbours(tokens: tuple[str, ...], place: int) -> tuple[str, str]:
@@ -115,18 +146,18 @@ def odd_man_out(survey: Survey, sizes: Sizes) -> Plan:
 
     def enough(low: int, high: int) -> bool:
         found = sum(counts[form] for form in kinds if low <= counts[form] <= high)
-        return found >= OVERSAMPLING * OVERSAMPLING * sizes.total
+        return found >= OCCURRENCES_NEEDED * sizes.total
 
     low, high = widen_bounds(*scale_bounds(*FREQUENCIES, survey.tokens), survey.tokens, enough)
     forms = _choose_forms(kinds, counts, low, high)
     if len(forms) < len(SPLITS) + 1:
         raise CannotBuildError(f"only {len(forms)} nouns and verbs occur {low} to {high} times")
+    bigrams = _Bigrams(forms, counts)
     split_of = assign_forms({form: {"": counts[form]} for form in forms}, sizes, [""])
-    bigrams = _Bigrams(forms)
     dropped: Counter[str] = Counter()
 
     def classify(facts: Facts) -> bool | None:
-        places = [place for place, kind in facts.words if forms.get(facts.tokens[place]) == kind]
+        places = bigrams.places(facts)
         for place in places:
             bigrams.add(facts.tokens, place)
         if places:
@@ -136,24 +167,7 @@ def odd_man_out(survey: Survey, sizes: Sizes) -> Plan:
 
     def assemble(drawn: Drawn, random: Random) -> Splits:
         bigrams.close()
-        pools: dict[str, dict[str, list[Instance]]] = {split: {"C": [], "O": []} for split in SPLITS}
-        originals = {facts.tokens for facts in drawn.get(True, [])}
-        altered: set[tuple[str, ...]] = set()
-        for facts in drawn.get(True, []):
-            choice = _choose_word(facts, forms, bigrams, counts, random)
-            if choice is None:
-                dropped["no replacement fits (of the sentences drawn)"] += 1
-                continue
-            place, replacement = choice
-            label = "C" if random.random() < 0.5 else "O"
-            tokens = facts.tokens
-            if label == "C":
-                tokens = (*tokens[:place], replacement, *tokens[place + 1 :])
-                if tokens in originals or tokens in altered:
-                    continue
-                altered.add(tokens)
-            pools[split_of[tokens[place]]][label].append(Instance(label, tokens, tokens[place]))
-        return even_out(pools, sizes, random)
+        return even_out(_alter(drawn.get(True, ()), bigrams, split_of, sizes, random, dropped), sizes, random)
 
     return Plan(
         classify=classify,
@@ -169,30 +183,54 @@ def odd_man_out(survey: Survey, sizes: Sizes) -> Plan:
     )
 
 
-def _word_classes(survey: Survey, counts: Counter[str]) -> dict[str, str]:
+def _alter(
+    sentences: Iterable[Facts],
+    bigrams: _Bigrams,
+    split_of: Mapping[str, str],
+    sizes: Sizes,
+    random: Random,
+    dropped: Counter[str],
+) -> Pools:
+    """Return changed and original sentences, by split and label, until there are as many as asked for."""
+    needs = {split: size // 2 + 1 for split, size in sizes.by_split().items()}
+    pools: Pools = {split: {"C": [], "O": []} for split in SPLITS}
+    taken: set[tuple[str, ...]] = set()
+    for facts in sentences:
+        if all(len(found) >= needs[split] for split, by_label in pools.items() for found in by_label.values()):
+            break
+        choice = _choose_word(facts, bigrams, random)
+        if choice is None:
+            dropped["no replacement fits (of the sentences drawn)"] += 1
+            continue
+        place, replacement = choice
+        label = "C" if random.random() < 0.5 else "O"
+        tokens = facts.tokens if label == "O" else (*facts.tokens[:place], replacement, *facts.tokens[place + 1 :])
+        pool = pools[split_of[tokens[place]]][label]
+        if tokens in taken or facts.tokens in taken or len(pool) >= needs[split_of[tokens[place]]]:
+            continue
+        taken.update((tokens, facts.tokens))
+        pool.append(Instance(label, tokens, tokens[place]))
+    return pools
+
+
+def _choose_word(facts: Facts, bigrams: _Bigrams, random: Random) -> tuple[int, str] | None:
+    """Return a random place that has a replacement, and the replacement."""
+    places = bigrams.places(facts)
+    random.shuffle(places)
+    for place in places:
+        replacement = bigrams.replace(facts.tokens, place, random)
+        if replacement is not None:
+            return place, replacement
+    return None
+
+
+def _word_classes(survey: Survey, counts: Mapping[str, int]) -> dict[str, str]:
     """Return the word class of each form that clearly has one."""
-    kinds = {}
-    for (form, kind), count in survey.words.items():
-        if count >= CLEAR_MAJORITY * counts[form]:
-            kinds[form] = kind
-    return kinds
+    return {form: kind for (form, kind), count in survey.words.items() if count >= CLEAR_MAJORITY * counts[form]}
 
 
-def _choose_forms(kinds: dict[str, str], counts: Counter[str], low: int, high: int) -> dict[str, str]:
+def _choose_forms(kinds: Mapping[str, str], counts: Mapping[str, int], low: int, high: int) -> dict[str, str]:
     """Return the forms within the bounds of frequency, in random order as many as the table of bigrams has room for."""
     forms = sorted((form for form in kinds if low <= counts[form] <= high), key=lambda form: order(form, "somo"))
     room = accumulate(counts[form] for form in forms)
     return {form: kinds[form] for form, total in zip(forms, room, strict=True) if total <= MAX_OCCURRENCES}
-
-
-def _choose_word(
-    facts: Facts, forms: dict[str, str], bigrams: _Bigrams, counts: Counter[str], random: Random
-) -> tuple[int, str] | None:
-    """Return a random place that has a replacement, and a replacement, frequent ones more often, as words occur."""
-    places = [place for place, kind in facts.words if forms.get(facts.tokens[place]) == kind]
-    random.shuffle(places)
-    for place in places:
-        found = bigrams.replacements(facts.tokens, place)
-        if found:
-            return place, random.choices(found, [counts[form] for form in found])[0]
-    return None

@@ -1,9 +1,9 @@
-"""A plan says how a task is drawn from a corpus: who belongs to which stratum, how many of each, and what becomes of them."""
+"""A plan says how a task is drawn from a corpus: by which strata, how many of each, and what becomes of them."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -15,8 +15,22 @@ from probing.corpus.builders.survey import Survey
 CORPUS_TOKENS = 100_000_000
 """The size of the corpus that the original frequency bounds were chosen for."""
 
-Drawn = Mapping[Hashable, list[Facts]]
-"""The sentences drawn for each stratum, in random order."""
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The sentences drawn for a stratum, in random order, read from the spool when they are wanted."""
+
+    survey: Survey
+    places: list[int]
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __iter__(self) -> Iterator[Facts]:
+        return map(self.survey.fetch, self.places)
+
+
+Drawn = Mapping[Hashable, Sample]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -55,11 +69,13 @@ class Drawing:
     def draw(self, survey: Survey) -> Drawn:
         """Return the sentences drawn; one that got into two strata, by two different trees, stays in the first."""
         seen: set[int] = set()
-        drawn: dict[Hashable, list[Facts]] = {}
+        drawn: dict[Hashable, Sample] = {}
         for stratum in sorted(self._reservoirs, key=repr):
-            fresh = [(priority, place) for priority, place in self._reservoirs[stratum].ranked() if priority not in seen]
+            fresh = [
+                (priority, place) for priority, place in self._reservoirs[stratum].ranked() if priority not in seen
+            ]
             seen.update(priority for priority, _ in fresh)
-            drawn[stratum] = [survey.fetch(place) for _, place in fresh]
+            drawn[stratum] = Sample(survey, [place for _, place in fresh])
         return drawn
 
 

@@ -1,8 +1,8 @@
 """Drawing balanced, disjoint, reproducible samples.
 
-Every sentence has a priority: a hash of its tokens and the seed. The sample of a stratum is the sentences with the lowest
-priorities. It needs no more memory than the sample itself, does not depend on the corpus' order, and holds no sentence
-twice, because equal sentences have equal priorities.
+Every sentence has a priority: a hash of its tokens and the seed. The sample of a stratum is the sentences with the
+lowest priorities. It needs no more memory than the sample itself, and holds no sentence twice, because equal sentences
+have equal priorities.
 """
 
 from __future__ import annotations

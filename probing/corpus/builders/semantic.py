@@ -1,4 +1,4 @@
-"""Semantic tasks: Tense, SubNm and ObjNm (a property of one word of the main clause), and CoIn (were two clauses swapped)."""
+"""Semantic tasks: Tense, SubNm and ObjNm (of a word of the main clause), and CoIn (were two clauses swapped)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _target_task(
     survey: Survey, sizes: Sizes, name: str, labels: tuple[str, str], find: Callable[[Facts], Target | str]
 ) -> Plan:
     """A label read off one word form, and each form in one partition only."""
-    counts = survey.folded_counts()
+    counts = survey.folded
     targets = survey.targets[name]
     for label in labels:
         if not any(found == label for found, _ in targets):
@@ -110,7 +110,7 @@ def coordination_inversion(survey: Survey, sizes: Sizes) -> Plan:
 
     def assemble(drawn: Drawn, random: Random) -> Splits:
         """Give I and O the same number of sentences whose first clause, as it stands in the file, is longer."""
-        pools = {case: drawn.get(case, []) for case in ("first", "second", "equal")}
+        pools = {case: list(drawn.get(case, [])) for case in ("first", "second", "equal")}
         instances: dict[str, list[list[Instance]]] = {"I": [], "O": []}
         originals = {f.tokens for found in pools.values() for f in found}
         seen: set[tuple[str, ...]] = set()
@@ -132,10 +132,8 @@ def coordination_inversion(survey: Survey, sizes: Sizes) -> Plan:
     return Plan(classify=classify, capacity=lambda _: sizes.total + 8, assemble=assemble, dropped=dropped)
 
 
-def _deal_cases(
-    instances: dict[str, list[list[Instance]]], unequal: int, sizes: Sizes, random: Random
-) -> Splits:
-    """Deal out I and O instances in the cases first longer, second longer and equal, in the same proportions everywhere."""
+def _deal_cases(instances: dict[str, list[list[Instance]]], unequal: int, sizes: Sizes, random: Random) -> Splits:
+    """Deal out I and O with the cases first longer, second longer and equal in the same proportions everywhere."""
     equal = len(instances["O"][2])
     if not unequal:
         raise CannotBuildError("no sentences with two coordinate clauses of either order of length")

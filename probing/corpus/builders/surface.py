@@ -43,8 +43,7 @@ def sentence_length(survey: Survey, sizes: Sizes) -> Plan:
 
 def word_content(survey: Survey, sizes: Sizes) -> Plan:
     """The one target word of a sentence, out of words of middle frequency."""
-    counts = survey.folded_counts()
-    targets, skipped = _choose_targets(counts, sizes)
+    targets, skipped = _choose_targets(survey.folded, sizes)
     dropped: Counter[str] = Counter()
     per_target = sizes.total // len(targets) + len(SPLITS)
 
@@ -61,7 +60,7 @@ def word_content(survey: Survey, sizes: Sizes) -> Plan:
         kept = _fill_targets({str(word): len(found) for word, found in drawn.items()}, sizes)
         settings["targets"] = len(kept)
         settings["targets_without_enough_sentences"] = len(targets) - len(kept)
-        instances = {word: [Instance(word, f.tokens, word) for f in drawn[word]] for word in kept}
+        instances = {word: [Instance(word, f.tokens) for f in drawn[word]] for word in kept}
         return deal(instances, sizes, random)
 
     return Plan(

@@ -2,7 +2,8 @@
 
 A corpus does not fit into memory, and most decisions (which words are frequent, which sequences are the nineteen most
 frequent) are only possible at its end. So the sentences' facts go to a temporary file, in a compact binary form, and
-memory holds counts alone. Tables of counts are bounded: when one grows past MAX_COUNTS entries, its rarest are forgotten.
+memory holds counts alone. Tables of counts are bounded: of one that grows past MAX_COUNTS entries, the rarest are
+forgotten.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from sys import intern
 from typing import Any
 
 from probing.corpus.builders import constituency, dependency
@@ -24,7 +26,8 @@ MIN_LENGTH, MAX_LENGTH = 5, 28
 """Sentences of other lengths are counted, but are in no task."""
 MAX_COUNTS = 2_000_000
 CHUNK = 1 << 20
-"""Bytes read at a time; no sentence of 28 tokens comes near it."""
+RECORD = 1 << 10
+"""Bytes read at a time, of many sentences and of a single one; most records are smaller."""
 IN_MEMORY = 64_000_000
 """Up to so many bytes of facts stay in memory instead of a temporary file."""
 
@@ -49,6 +52,8 @@ class Survey:
     """How often each token occurs, as written, but for the first of a sentence."""
     initials: Counter[str] = field(default_factory=Counter)
     """How often each token occurs as a sentence's first."""
+    folded: Counter[str] = field(default_factory=Counter)
+    """How often each token occurs, lower-cased; known at the end of the pass."""
     words: Counter[tuple[str, str]] = field(default_factory=Counter)
     """How often each noun or verb (as written, with its class) occurs in the sentences kept."""
     shapes: Counter[tuple[int, int]] = field(default_factory=Counter)
@@ -75,8 +80,7 @@ class Survey:
         start = 0
         for _ in range(self.kept):
             if len(chunk) < start + 4 or len(chunk) < start + 4 + int.from_bytes(chunk[start : start + 4], "little"):
-                self.spool.seek(place)
-                chunk = self.spool.read(CHUNK)
+                chunk = chunk[start:] + self.spool.read(CHUNK)
                 start = 0
             end = start + 4 + int.from_bytes(chunk[start : start + 4], "little")
             priority, *facts = marshal.loads(chunk[start + 4 : end])
@@ -87,17 +91,12 @@ class Survey:
     def fetch(self, place: int) -> Facts:
         """Return the facts at a place in the spool."""
         self.spool.seek(place)
-        size = int.from_bytes(self.spool.read(4), "little")
-        _, *facts = marshal.loads(self.spool.read(size))
+        record = self.spool.read(RECORD)
+        size = int.from_bytes(record[:4], "little")
+        if size + 4 > len(record):
+            record += self.spool.read(size + 4 - len(record))
+        _, *facts = marshal.loads(record[4:])
         return Facts._make(facts)
-
-    def folded_counts(self) -> Counter[str]:
-        """Return how often each token occurs, lower-cased."""
-        counts: Counter[str] = Counter()
-        for table in (self.forms, self.initials):
-            for form, count in table.items():
-                counts[form.lower()] += count
-        return counts
 
     def close(self) -> None:
         self.spool.close()
@@ -117,15 +116,19 @@ def take_survey(sentences: Iterable[Sentence], *, seed: int, progress: Progress 
     except BaseException:
         survey.close()
         raise
+    for table in (survey.forms, survey.initials):
+        for form, count in table.items():
+            survey.folded[form.lower()] += count
     return survey
 
 
 def _add(survey: Survey, sentence: Sentence, key: bytes) -> None:
-    tokens = sentence.tokens
     if not survey.sentences:
         survey.dependencies = sentence.tree is None
     elif survey.dependencies != (sentence.tree is None):
         raise ProbingError("constituency trees and dependencies in one corpus. Build from one kind at a time")
+    # marshal remembers interned strings as such, so that sentences read back share their words
+    tokens = tuple(map(intern, sentence.tokens))
     survey.sentences += 1
     survey.tokens += len(tokens)
     survey.initials[tokens[0]] += 1
@@ -137,7 +140,7 @@ def _add(survey: Survey, sentence: Sentence, key: bytes) -> None:
     facts = dependency.extract(sentence) if survey.dependencies else constituency.extract(sentence)
     survey.shapes[facts.depth, len(tokens)] += 1
     survey.tops[facts.top] += 1
-    survey.words.update([(tokens[place], kind) for place, kind in facts.words])
+    survey.words.update([pair for pair in zip(tokens, facts.kinds, strict=True) if pair[1]])
     for name, found in (("tense", facts.tense), ("subject", facts.subject), ("object", facts.object)):
         if isinstance(found, str):
             survey.reasons[name][found] += 1
@@ -146,11 +149,12 @@ def _add(survey: Survey, sentence: Sentence, key: bytes) -> None:
     if isinstance(facts.clauses, str):
         survey.reasons["clauses"][facts.clauses] += 1
     digest = blake2b("\t".join(tokens).encode(), digest_size=8, key=key).digest()
-    survey.add(int.from_bytes(digest, "little"), facts)
+    survey.add(int.from_bytes(digest, "little"), facts._replace(tokens=tokens))
 
 
 def _bound(survey: Survey) -> None:
-    for counts in (survey.forms, survey.initials, survey.words, survey.tops, *survey.targets.values()):
+    tables: list[Counter[Any]] = [survey.forms, survey.initials, survey.words, survey.tops, *survey.targets.values()]
+    for counts in tables:
         _forget_rarest(counts)
 
 

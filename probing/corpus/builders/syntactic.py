@@ -29,6 +29,8 @@ VARIANCES = (10.0, 30.0)
 """Of depth and length in the sample that TrDep is drawn towards."""
 MAX_CORRELATION = 0.10
 """Between depth and length, in all that is drawn; 0.15 is promised for each file."""
+TILTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
+"""More tilt makes a larger sample of a small corpus, but with ever fewer of the shallow and the deep trees."""
 MIN_DEPTH_SAMPLE = 30
 
 FREQUENT = 19
@@ -78,22 +80,24 @@ def tree_depth(survey: Survey, sizes: Sizes) -> Plan:
 
 
 def _widest_window(shapes: Mapping[tuple[int, int], int]) -> tuple[int, int]:
-    """Return the eight neighbouring depths that hold most sentences: dependency trees are flatter by a language's annotation."""
+    """Return the eight neighbouring depths that hold most sentences: how deep trees go depends on the language."""
     by_depth: Counter[int] = Counter()
     for (depth, length), count in shapes.items():
         if LENGTHS[0] <= length <= LENGTHS[1]:
             by_depth[depth] += count
     width = DEPTHS[1] - DEPTHS[0] + 1
-    start = max(range(1, max(by_depth, default=1) + 1), key=lambda low: (sum(by_depth[low + i] for i in range(width)), -low))
+    start = max(
+        range(1, max(by_depth, default=1) + 1), key=lambda low: (sum(by_depth[low + i] for i in range(width)), -low)
+    )
     return start, start + width - 1
 
 
 def decorrelate(available: Mapping[tuple[int, int], int], size: int) -> tuple[Cells, float]:
     """Return how many sentences to draw of each depth and length, and how far the Gaussian had to be tilted.
 
-    The sample follows a Gaussian with the corpus' means and independent dimensions as far as the corpus goes. Where that
-    leaves a correlation, since no short sentence is deep, cells off the diagonal get more weight; and where even that
-    does not help, the sample gets smaller.
+    The sample follows a Gaussian with the corpus' means and independent dimensions as far as the corpus goes. Where
+    that leaves a correlation, since no short sentence is deep, cells off the diagonal get more weight; and where even
+    that does not help, the sample gets smaller.
     """
     if not available:
         raise CannotBuildError("no sentences within the bounds of depth and length")
@@ -105,26 +109,28 @@ def decorrelate(available: Mapping[tuple[int, int], int], size: int) -> tuple[Ce
         for values, variance in zip((depths, lengths), VARIANCES, strict=True)
     ]
     wanted = min(size, int(limits.sum()))
-    while wanted >= MIN_DEPTH_SAMPLE:
-        for tilt in np.arange(0.0, 4.01, 0.1):
-            weights = np.exp(-(z[0] ** 2 + z[1] ** 2) / 2 - tilt * z[0] * z[1])
-            counts = _fill(limits, weights, wanted)
-            if correlation(depths, lengths, counts) <= MAX_CORRELATION:
-                return dict(zip(keys, counts.astype(int).tolist(), strict=True)), round(float(tilt), 1)
-        wanted = wanted * 9 // 10
+    for tilt in TILTS:
+        weights = np.exp(-(z[0] ** 2 + z[1] ** 2) / 2 - tilt * z[0] * z[1])
+        least, most = 0, wanted
+        while least < most:
+            middle = (least + most + 1) // 2
+            fits = correlation(depths, lengths, _fill(limits, weights, middle)) <= MAX_CORRELATION
+            least, most = (middle, most) if fits else (least, middle - 1)
+        if least == wanted or (tilt == TILTS[-1] and least >= MIN_DEPTH_SAMPLE):
+            return dict(zip(keys, _fill(limits, weights, least).astype(int).tolist(), strict=True)), tilt
     raise CannotBuildError(f"no {MIN_DEPTH_SAMPLE} sentences whose depth and length do not correlate")
 
 
 def _fill(limits: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
     """Return whole numbers in proportion to the weights, none above its limit, that sum to the size at most."""
     low, high = 0.0, size / weights.min()
-    for _ in range(100):
+    for _ in range(50):
         middle = (low + high) / 2
         low, high = (middle, high) if np.minimum(limits, middle * weights).sum() <= size else (low, middle)
     exact = np.minimum(limits, low * weights)
-    counts = np.floor(exact)
+    counts: np.ndarray = np.floor(exact)
     by_remainder = np.argsort(counts - exact, kind="stable")
-    for place in by_remainder[: int(round(exact.sum() - counts.sum()))]:
+    for place in by_remainder[: round(float(exact.sum() - counts.sum()))]:
         counts[place] += counts[place] < limits[place]
     return counts
 
@@ -178,7 +184,9 @@ def top_constituents(survey: Survey, sizes: Sizes) -> Plan:
 
     def assemble(drawn: Drawn, random: Random) -> Splits:
         return deal(
-            {str(label): [Instance(str(label), f.tokens) for f in found] for label, found in drawn.items()}, sizes, random
+            {str(label): [Instance(str(label), f.tokens) for f in found] for label, found in drawn.items()},
+            sizes,
+            random,
         )
 
     return Plan(
@@ -204,7 +212,7 @@ def bigram_shift(survey: Survey, sizes: Sizes) -> Plan:
         return None
 
     def assemble(drawn: Drawn, random: Random) -> Splits:
-        pool = drawn.get(True, [])
+        pool = list(drawn.get(True, []))
         originals = {f.tokens for f in pool}
         altered: set[tuple[str, ...]] = set()
         instances: dict[str, list[Instance]] = {"I": [], "O": []}
