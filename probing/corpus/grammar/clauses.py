@@ -1,0 +1,265 @@
+"""Clauses: a subject with its predicate, and the predicates and adjuncts that hold clauses themselves."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from probing.corpus.grammar.auxiliaries import (
+    COSTS,
+    build_finite,
+    build_gerund,
+    build_infinitive,
+    choose_pattern,
+    conjugate,
+    contract,
+)
+from probing.corpus.grammar.lexicon import Choice, weigh, zipf, zipf_leaves
+from probing.corpus.grammar.nominals import say_noun_phrase
+from probing.corpus.grammar.phrases import CHAIN, DEEP, LISTS, Nominal, Writer, refer
+from probing.corpus.grammar.predicates import (
+    Kind,
+    Predicate,
+    act,
+    act_on,
+    act_toward,
+    act_with_particle,
+    be_described,
+    be_somewhere,
+    exist,
+    give,
+    go,
+    stay,
+    undergo,
+)
+from probing.corpus.grammar.verbs import (
+    BE,
+    GROUPS_BY_OBJECT,
+    GROUPS_BY_SUBJECT,
+    HABITS,
+    INTRANSITIVES,
+    ORDERS,
+    PERCEPTION,
+    PREPOSITIONALS,
+    STATES,
+    TELLING,
+    WISHES,
+    inflect_all,
+)
+from probing.corpus.trees import Tree
+
+_STATES = zipf(inflect_all(STATES))
+_TELLING = zipf(inflect_all(TELLING))
+_WISHES = zipf(inflect_all(WISHES))
+_ORDERS = zipf(inflect_all(ORDERS))
+_HABITS = zipf(inflect_all(HABITS))
+_PERCEPTION = zipf(inflect_all(PERCEPTION))
+_THAT: Tree = ("IN", "that")
+_EAGER = zipf_leaves("JJ", "happy ready eager glad afraid proud willing")
+_CERTAIN = zipf_leaves("JJ", "sure certain afraid glad aware")
+
+_LINKS = zipf_leaves("IN", "because while before after although until since if")
+_WHEN: Tree = ("WHADVP", (("WRB", "when"),))
+
+SUBJECTS = weigh({
+    "person": 62.0, "animal": 12.0, "vehicle": 3.0, "event": 3.5, "idea": 3.5, "nature": 2.0, "plant": 2.0,
+    "device": 2.0, "document": 1.5, "treasure": 1.5, "clothing": 1.5, "food": 1.5, "room": 1.5, "container": 1.0, "furniture": 1.0,
+    "body": 1.0, "tool": 1.0, "ground": 0.8, "music": 0.7, "drink": 0.7,
+})  # fmt: skip
+
+
+class Clause(NamedTuple):
+    """A finite clause in its parts."""
+
+    subject: Nominal
+    predicate: Tree
+
+    @property
+    def tree(self) -> Tree:
+        return ("S", (self.subject.tree, self.predicate))
+
+
+def state(w: Writer, sense: str, room: int) -> Predicate:
+    """`said that the king slept`."""
+    return _STATES(w.random), (_say_that(w, room - 1),)
+
+
+def tell(w: Writer, sense: str, room: int) -> Predicate:
+    """`told her that the king slept`."""
+    listener = say_noun_phrase(w, "person", 1 if room < 7 or w.style >= DEEP else 2, obj=True)
+    return _TELLING(w.random), (listener.tree, _say_that(w, room - 2, always=True))
+
+
+def _say_that(w: Writer, room: int, *, always: bool = False) -> Tree:
+    if always or w.random() < 0.6:
+        return ("SBAR", (_THAT, say_clause(w, room - 1).tree))
+    return ("SBAR", (say_clause(w, room).tree,))
+
+
+def wish(w: Writer, sense: str, room: int) -> Predicate:
+    """`wanted to sleep`."""
+    return _WISHES(w.random), (build_infinitive(*choose_predicate(w, sense, room - 2)),)
+
+
+def command(w: Writer, sense: str, room: int) -> Predicate:
+    """`asked her to sleep`."""
+    size = 1 if room < 8 or w.style >= DEEP else 2
+    person = say_noun_phrase(w, "person", size, obj=True)
+    return _ORDERS(w.random), (person.tree, build_infinitive(*choose_predicate(w, "person", room - size - 2)))
+
+
+def keep_doing(w: Writer, sense: str, room: int) -> Predicate:
+    """`started singing`."""
+    verb, rest = choose_predicate(w, sense, room - 1)
+    if verb.stative:
+        return _WISHES(w.random), (build_infinitive(verb, rest),)
+    return _HABITS(w.random), (build_gerund(verb, rest),)
+
+
+def perceive(w: Writer, sense: str, room: int) -> Predicate:
+    """`saw the dog sleeping in the garden`."""
+    seen = "person" if w.random() < 0.6 else "animal"
+    size = 1 if room < 6 else 2
+    subject = say_noun_phrase(w, seen, size, obj=True, lone=False)
+    verb, rest = (act_on if w.random() < 0.5 else go)(w, seen, room - 1 - size)
+    if verb.stative:
+        verb, rest = go(w, seen, room - 1 - size)
+    return _PERCEPTION(w.random), (("S", (subject.tree, ("VP", (verb.gerund, *rest)))),)
+
+
+def be_eager(w: Writer, sense: str, room: int) -> Predicate:
+    """`was happy to see the king`, `was sure that the king slept`."""
+    if w.random() < 0.5:
+        inner = build_infinitive(*choose_predicate(w, sense, room - 3))
+        return BE, (("ADJP", (_EAGER(w.random), inner)),)
+    return BE, (("ADJP", (_CERTAIN(w.random), _say_that(w, room - 2))),)
+
+
+Weights = tuple[float, float, float, float, float]
+Kinds = dict[Kind, tuple[int, Weights]]
+
+# A kind of predicate: the least room that it needs, and its weight in each style from LISTS to CHAIN.
+_PERSON_KINDS: Kinds = {
+    act: (1, (1.0, 5.0, 5.0, 3.0, 1.0)),
+    act_on: (2, (40.0, 30.0, 24.0, 12.0, 3.0)),
+    go: (2, (1.0, 6.0, 6.0, 3.0, 1.0)),
+    stay: (4, (0.0, 3.0, 3.0, 2.0, 0.0)),
+    act_toward: (3, (3.0, 6.0, 6.0, 3.0, 0.0)),
+    act_with_particle: (3, (5.0, 4.0, 3.0, 1.0, 0.0)),
+    give: (5, (3.0, 6.0, 5.0, 2.0, 0.0)),
+    be_described: (2, (2.0, 5.0, 6.0, 2.0, 0.5)),
+    be_somewhere: (4, (0.0, 2.0, 2.0, 1.0, 0.0)),
+    undergo: (2, (0.0, 2.0, 3.0, 2.0, 0.5)),
+    state: (3, (0.0, 0.0, 9.0, 28.0, 30.0)),
+    tell: (5, (0.0, 0.0, 3.0, 8.0, 10.0)),
+    wish: (3, (0.0, 0.0, 7.0, 20.0, 40.0)),
+    command: (5, (0.0, 0.0, 3.0, 8.0, 12.0)),
+    keep_doing: (2, (0.0, 0.0, 3.0, 7.0, 9.0)),
+    perceive: (4, (0.0, 0.0, 2.0, 4.0, 1.0)),
+    be_eager: (4, (0.0, 0.0, 2.0, 7.0, 12.0)),
+}
+_MAX_ROOM = 30
+
+
+def _other_kinds(sense: str) -> Kinds:
+    kinds: Kinds = {be_described: _PERSON_KINDS[be_described]}
+    if sense in INTRANSITIVES:
+        kinds[act] = (1, (5.0, 10.0, 10.0, 10.0, 10.0))
+    if sense in GROUPS_BY_SUBJECT:
+        kinds[act_on] = (2, (40.0, 24.0, 24.0, 24.0, 10.0))
+    if sense in PREPOSITIONALS:
+        kinds[act_toward] = (3, (3.0, 6.0, 6.0, 6.0, 3.0))
+    if sense in GROUPS_BY_OBJECT:
+        kinds[undergo] = (2, (2.0, 9.0, 9.0, 9.0, 9.0))
+    if sense == "animal":
+        kinds[go] = (2, (3.0, 12.0, 12.0, 12.0, 6.0))
+    return kinds
+
+
+def _tabulate(kinds: Kinds) -> list[list[Choice[Kind]]]:
+    """Return a choice for each style and room."""
+    return [
+        [
+            weigh({kind: weights[style] for kind, (least, weights) in kinds.items() if least <= max(room, 2)})
+            for room in range(_MAX_ROOM + 1)
+        ]
+        for style in range(CHAIN + 1)
+    ]
+
+
+_KINDS = {sense: _tabulate(_PERSON_KINDS if sense == "person" else _other_kinds(sense)) for sense in SUBJECTS.items}
+
+
+def choose_predicate(w: Writer, sense: str, room: int) -> Predicate:
+    """Return a verb that suits a subject, with what follows it."""
+    room = max(room, 1)
+    return _KINDS[sense][w.style][min(room, _MAX_ROOM)](w.random)(w, sense, room)
+
+
+def say_clause(
+    w: Writer,
+    room: int,
+    *,
+    subject: Nominal | None = None,
+    sense: str | None = None,
+    lone: bool = True,
+    least: int = 1,
+) -> Clause:
+    """Return a finite clause; `lone` allows a single name or bare noun as its subject, `least` is its least size."""
+    random = w.random
+    if subject is None:
+        if sense is None:
+            if room > 3 and least == 1 and random() < 0.03:
+                return _say_there(w, room)
+            sense = SUBJECTS(random)
+        size = max(_share_subject(w, room), least)
+        subject = say_noun_phrase(w, sense, size, lone=lone)
+        room -= size
+    else:
+        sense = sense or "person"
+        room -= 1
+    tail: tuple[Tree, ...] = ()
+    if room > 8 and random() < _LINK_CHANCES[w.style]:
+        size = 5 + int(random() * (room - 8))
+        room -= size
+        tail = (say_adverbial(w, size, subject, sense),)
+    pattern = choose_pattern(w, room)
+    verb, rest = choose_predicate(w, sense, room - COSTS[pattern])
+    predicate = build_finite(w, verb, rest + tail, subject.agreement, pattern)
+    return Clause(subject, contract(w, subject, predicate))
+
+
+_LINK_CHANCES = (0.0, 0.0, 0.3, 0.25, 0.0)
+
+
+def _share_subject(w: Writer, room: int) -> int:
+    x = w.random()
+    if w.style == CHAIN:
+        return 1 if x < 0.75 else 2
+    if room < 5:
+        return 1 if x < 0.45 else 2
+    if w.style == LISTS:
+        return 2 + int(x * (room - 4))
+    if w.style == DEEP:
+        return 1 if x < 0.5 else 2 if x < 0.85 else 3
+    if room < 9 or x < 0.5:
+        return 1 if x < 0.15 else 2 if x < 0.4 else 3
+    return 3 + int(w.random() * room * 0.35)
+
+
+def _say_there(w: Writer, room: int) -> Clause:
+    noun, place = exist(w, room - 2)
+    there = Nominal(("NP", (("EX", "there"),)), noun.agreement, noun.pronoun)
+    return Clause(there, ("VP", (conjugate(w, BE, noun.agreement), noun.tree, *place)))
+
+
+def say_adverbial(w: Writer, room: int, about: Nominal | None = None, sense: str = "person") -> Tree:
+    """Return an adverbial clause, often about the same subject: `because she was old`."""
+    subject = None
+    if about is not None and w.random() < 0.5:
+        subject = refer(about.pronoun)
+    else:
+        sense = SUBJECTS(w.random)
+    clause = say_clause(w, room - 1, subject=subject, sense=sense if subject else None)
+    if w.random() < 0.25:
+        return ("SBAR", (_WHEN, clause.tree))
+    return ("SBAR", (_LINKS(w.random), clause.tree))

@@ -1,0 +1,216 @@
+"""Noun phrases of any size: with phrases and clauses after the noun, and coordinated.
+
+Coordinated common nouns are all plural, so that the number of a subject or object is never in doubt. What stands
+in a relative clause beside its verb has a determiner or shows its case: `who Mary saw` and `who saw Mary` are both
+English, and a swap of two words must not turn the one into the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from probing.corpus.grammar.auxiliaries import build_finite
+from probing.corpus.grammar.lexicon import ADJECTIVES, MASS, Choice, weigh
+from probing.corpus.grammar.phrases import (
+    AND,
+    FLAT,
+    PLURAL,
+    VERY,
+    Nominal,
+    Writer,
+    describe,
+    list_nouns,
+    name_city,
+    name_person,
+    name_with_title,
+    possess,
+    say_shortest,
+    tell_time,
+)
+
+from probing.corpus.grammar.lexicon import THEY  # isort: skip
+from probing.corpus.grammar.verbs import BE, GROUPS_BY_OBJECT, GROUPS_BY_SUBJECT, INTRANSITIVES, POSTURE, inflect_all
+from probing.corpus.trees import Tree
+
+Place = tuple[Tree, str]
+
+
+def _places(text: str) -> Choice[Place]:
+    """Read `in room 3, on ground 2`: preposition, sense and weight."""
+    places: dict[Place, float] = {}
+    for entry in text.split(","):
+        word, sense, weight = entry.split()
+        places[(("IN", word), sense)] = float(weight)
+    return weigh(places)
+
+
+PLACES = _places(
+    "in room 10, near room 3, behind room 2, outside room 2, on ground 5, near ground 2, near furniture 2, "
+    "behind furniture 1, in city 3, beside vehicle 1, under plant 1, behind plant 1"
+)
+GOALS = _places(
+    "through room 3, into room 5, across ground 3, toward room 2, past room 2, along ground 2, toward person 2"
+)
+_THING = "on furniture 4, in container 3, in room 2, from city 2, under furniture 2, near plant 1, behind container 1"
+MODIFIERS = {
+    "person": _places("from city 3, in clothing 3, with animal 2, with container 2, near vehicle 1, from room 2"),
+    "animal": _places("in room 3, under furniture 2, on ground 2, near plant 1, behind room 1, from room 1"),
+    "food": _places("on furniture 4, in container 4, from city 1, from room 1"),
+    "tool": _places(_THING),
+    "vehicle": _places("on ground 3, behind room 2, near room 2, from city 2, outside room 2"),
+    "room": _places("near ground 3, in city 3, behind room 1, on ground 2, beyond ground 1"),
+    "ground": _places("near room 3, behind room 2, in city 2"),
+    "furniture": _places("in room 4, near device 1, on ground 1, from city 1"),
+    "container": _places(_THING),
+    "clothing": _places("on furniture 3, in container 3, from city 2"),
+    "document": _places("about person 3, about event 3, about animal 3, on furniture 2, in container 2, from person 2"),
+    "body": _places("of person 1"),
+    "plant": _places("in room 3, behind room 2, on ground 2, near furniture 1"),
+    "music": _places("from city 2, in room 2, on furniture 1"),
+    "idea": _places("of person 3, about event 3, about person 2, about room 2, about animal 1"),
+    "event": _places("in city 4, in room 3, on ground 1"),
+    "treasure": _places(_THING),
+    "device": _places("in room 4, on furniture 3, from city 1"),
+    "nature": _places("in city 2, in room 1, on ground 2"),
+    "drink": _places("in container 3, on furniture 2, from city 1"),
+}  # fmt: skip
+
+_WHO: Tree = ("WHNP", (("WP", "who"),))
+_THAT: Tree = ("WHNP", (("WDT", "that"),))
+_WHICH: Tree = ("WHNP", (("WDT", "which"),))
+_POSTURES = Choice(inflect_all(POSTURE)[:3], [3.0, 3.0, 1.0])
+
+Extension = Callable[[Writer, str, int], Nominal]
+
+
+def say_noun_phrase(w: Writer, sense: str, room: int, *, obj: bool = False, lone: bool = True) -> Nominal:
+    """Return a noun phrase of a sense; `lone` allows single words that show no case."""
+    if sense == "city":
+        return Nominal(name_city(w), 0, 2)
+    if room <= 1:
+        return say_shortest(w, sense, obj=obj, lone=lone)
+    x = w.random()
+    if room == 2:
+        return name_with_title(w) if sense == "person" and x < 0.1 else describe(w, sense, 2)
+    if room == 3:
+        return possess(w, sense, 3) if x < 0.14 else describe(w, sense, 3)
+    if room == 4:
+        if x < 0.2:
+            return possess(w, sense, 4)
+        if x < 0.55 and w.style <= FLAT and not w.plain and sense not in MASS:
+            return list_nouns(w, sense, 4)
+        return describe(w, sense, 4)
+    choice = (_PLAIN_EXTENSIONS if w.plain or sense in MASS else _EXTENSIONS)[w.style]
+    return choice(w.random)(w, sense, room)
+
+
+def locate(w: Writer, room: int, places: Choice[Place] = PLACES) -> Tree:
+    """Return a prepositional phrase of place."""
+    preposition, sense = places(w.random)
+    if sense == "city" and room > 3:
+        preposition, sense = ("IN", "in"), "room"
+    return ("PP", (preposition, say_noun_phrase(w, sense, max(room - 1, 2), obj=True).tree))
+
+
+def _modify(w: Writer, sense: str, room: int) -> Nominal:
+    size = 3 if room > 6 and w.random() < 0.6 else 2
+    head = describe(w, sense, size)
+    return Nominal(("NP", (head.tree, locate(w, room - size, MODIFIERS[sense]))), head.agreement, head.pronoun)
+
+
+def _coordinate(w: Writer, sense: str, room: int) -> Nominal:
+    first_room = room // 2
+    second_room = room - first_room - 1
+    if sense == "person" and room < 6:
+        first, second = name_person(w), name_with_title(w)
+    else:
+        first = _pluralize(w, sense, first_room)
+        second = _pluralize(w, sense, second_room)
+    return Nominal(("NP", (first.tree, AND, second.tree)), PLURAL, THEY)
+
+
+def _pluralize(w: Writer, sense: str, room: int) -> Nominal:
+    if room > 5:
+        head = describe(w, sense, 3, plural=True)
+        return Nominal(("NP", (head.tree, locate(w, room - 3, MODIFIERS[sense]))), PLURAL, THEY)
+    return describe(w, sense, room, plural=True)
+
+
+def _relate(w: Writer, sense: str, room: int) -> Nominal:
+    size = 3 if room > 8 and w.random() < 0.5 else 2
+    head = describe(w, sense, size)
+    clause = relate(w, sense, head.agreement, room - size)
+    return Nominal(("NP", (head.tree, clause)), head.agreement, head.pronoun)
+
+
+def relate(w: Writer, sense: str, agreement: int, room: int) -> Tree:
+    """Return a relative clause for a noun of a sense."""
+    random = w.random
+    if random() < 0.45 and sense in GROUPS_BY_OBJECT:
+        return _relate_object(w, sense, room)
+    opener = (_WHO if random() < 0.8 else _THAT) if sense == "person" else _THAT if random() < 0.6 else _WHICH
+    x = random()
+    if x < 0.62 and room > 3 and sense in GROUPS_BY_SUBJECT:
+        group = GROUPS_BY_SUBJECT[sense](random)
+        noun = say_noun_phrase(w, group.objects(random), room - 2, obj=True, lone=False)
+        predicate = build_finite(w, group.verbs(random), (noun.tree,), agreement)
+    elif x < 0.8 and room > 3 and sense in ("person", "animal"):
+        predicate = build_finite(w, _POSTURES(random), (locate(w, room - 2),), agreement)
+    elif x < 0.9 and room > 3 and sense in INTRANSITIVES:
+        predicate = build_finite(w, INTRANSITIVES[sense](random), (tell_time(w, room - 2),), agreement)
+    else:
+        quality = ADJECTIVES[sense](random).leaf
+        state: Tree = ("ADJP", (VERY(random), quality) if room > 3 else (quality,))
+        predicate = build_finite(w, BE, (state,), agreement)
+    return ("SBAR", (opener, ("S", (predicate,))))
+
+
+def _relate_object(w: Writer, sense: str, room: int) -> Tree:
+    random = w.random
+    group = GROUPS_BY_OBJECT[sense](random)
+    actor = group.subjects[0]
+    opener = _THAT if sense != "person" or random() < 0.6 else _WHO
+    tail: tuple[Tree, ...] = ()
+    space = room - 2
+    if space > 4 and random() < 0.7:
+        tail = (locate(w, 3) if random() < 0.5 else tell_time(w, 3),)
+        space -= 3
+    subject = say_noun_phrase(w, actor, 1 if random() < 0.4 else space, lone=False)
+    clause: Tree = ("S", (subject.tree, build_finite(w, group.verbs(random), tail, subject.agreement)))
+    return ("SBAR", (clause,) if random() < 0.3 else (opener, clause))
+
+
+def _describe_action(w: Writer, sense: str, room: int) -> Nominal:
+    random = w.random
+    head = describe(w, sense, 2)
+    if sense in ("person", "animal") and random() < 0.4:
+        action: Tree = ("VP", (_POSTURES(random).gerund, locate(w, room - 3)))
+    elif sense in GROUPS_BY_SUBJECT and random() < 0.6:
+        group = GROUPS_BY_SUBJECT[sense](random)
+        verb = group.verbs(random)
+        if verb.stative:
+            return _modify(w, sense, room)
+        action = ("VP", (verb.gerund, say_noun_phrase(w, group.objects(random), room - 3, obj=True, lone=False).tree))
+    elif sense in GROUPS_BY_OBJECT:
+        group = GROUPS_BY_OBJECT[sense](random)
+        agent = say_noun_phrase(w, group.subjects[0], room - 4, obj=True)
+        action = ("VP", (group.verbs(random).participle, ("PP", (("IN", "by"), agent.tree))))
+    else:
+        return _modify(w, sense, room)
+    return Nominal(("NP", (head.tree, action)), head.agreement, head.pronoun)
+
+
+_EXTENSIONS: tuple[Choice[Extension], ...] = (
+    weigh({list_nouns: 9.0, _coordinate: 1.0}),
+    weigh({list_nouns: 5.0, _coordinate: 4.0, _modify: 2.0}),
+    weigh({list_nouns: 1.0, _coordinate: 2.0, _modify: 5.0, _relate: 3.0, _describe_action: 1.0}),
+    weigh({_modify: 3.0, _relate: 6.0, _describe_action: 2.0}),
+    weigh({_modify: 2.0, _relate: 6.0, _describe_action: 2.0}),
+)
+_PLAIN_EXTENSIONS: tuple[Choice[Extension], ...] = (
+    weigh({_modify: 1.0}),
+    weigh({_modify: 1.0}),
+    weigh({_modify: 6.0, _relate: 3.0, _describe_action: 1.0}),
+    weigh({_modify: 3.0, _relate: 6.0, _describe_action: 2.0}),
+    weigh({_modify: 2.0, _relate: 6.0, _describe_action: 2.0}),
+)

@@ -1,0 +1,89 @@
+"""What may stand before the subject of a sentence: adverbs, phrases of time and place, clauses."""
+
+from __future__ import annotations
+
+from probing.corpus.grammar.auxiliaries import build_gerund, build_infinitive
+from probing.corpus.grammar.clauses import choose_predicate, say_clause
+from probing.corpus.grammar.lexicon import NUMBERS, zipf_leaves
+from probing.corpus.grammar.nominals import locate, say_noun_phrase
+from probing.corpus.grammar.phrases import FLAT, Writer, tell_time
+from probing.corpus.grammar.predicates import act_on, go
+from probing.corpus.trees import Tree
+
+ADVERBS = zipf_leaves(
+    "RB",
+    "suddenly finally soon fortunately usually sometimes unfortunately surprisingly apparently meanwhile eventually "
+    "clearly obviously luckily naturally afterwards later",
+)
+CONNECTING_ADVERBS = zipf_leaves("RB", "then now suddenly finally soon still later usually sometimes", label="ADVP")
+PLACE_ADVERBS = zipf_leaves("RB", "outside upstairs inside downstairs here there", label="ADVP")
+"""Adverbs that cannot stand between a pronoun and its verb, even after a swap."""
+PREVERBAL_ADVERBS = zipf_leaves(
+    "RB", "never always often rarely quickly secretly really hardly quietly carefully proudly simply"
+)
+_LAST = zipf_leaves("NN", "night week year month summer winter spring")
+_DAYS = zipf_leaves("NN", "morning day evening afternoon year week")
+_LATER: Tree = ("RB", "later")
+_UNITS = zipf_leaves("NNS", "days weeks years months hours minutes")
+_LINKS = zipf_leaves("IN", "because while before after although since if as")
+_WHEN: Tree = ("WHADVP", (("WRB", "when"),))
+
+
+def open_with_adverb(w: Writer, room: int) -> Tree:
+    """`suddenly`, `two days later`, `very soon`."""
+    if room > 2 and w.past and w.random() < 0.25:
+        return ("ADVP", (("NP", (NUMBERS(w.random), _UNITS(w.random))), _LATER))
+    return ADVERBS(w.random)
+
+
+def open_with_time(w: Writer, room: int) -> Tree:
+    """A noun phrase of time: `last night`, `every morning`, `this year`."""
+    x = w.random()
+    if x < 0.2:
+        return ("NP", (("NN", "yesterday" if w.past else "today"),))
+    if w.past and x < 0.6:
+        return ("NP", (("JJ", "last"), _LAST(w.random)))
+    if x < 0.8:
+        return ("NP", (("DT", "every"), _DAYS(w.random)))
+    if w.past:
+        return ("NP", (("DT", "that"), _DAYS(w.random)))
+    return ("NP", (("DT", "this"), _DAYS(w.random)))
+
+
+def open_with_place(w: Writer, room: int) -> Tree:
+    """A prepositional phrase of place or time."""
+    x = w.random()
+    if room > 3 and x < 0.55:
+        return locate(w, room)
+    if room > 4 and x < 0.75:
+        preposition: Tree = ("IN", "after" if w.random() < 0.5 else "before")
+        return ("PP", (preposition, say_noun_phrase(w, "event", room - 1, obj=True).tree))
+    phrase = tell_time(w, room)
+    return phrase if phrase[0] == "PP" else locate(w, room)
+
+
+def open_with_clause(w: Writer, room: int) -> Tree:
+    """`when the king slept`."""
+    clause = say_clause(w, max(room - 1, 2))
+    if w.random() < 0.3:
+        return ("SBAR", (_WHEN, clause.tree))
+    return ("SBAR", (_LINKS(w.random), clause.tree))
+
+
+def open_with_purpose(w: Writer, room: int) -> Tree:
+    """`to find the ring`, `leaving the house`."""
+    style, w.style = w.style, w.style if w.random() < 0.5 else FLAT
+    kind = act_on if w.random() < 0.75 else go
+    verb, rest = kind(w, "person", room - 1)
+    w.style = style
+    if w.random() < 0.5 or verb.stative:
+        return build_infinitive(verb, rest)
+    return build_gerund(verb, rest)
+
+
+def name_activity(w: Writer, room: int) -> Tree:
+    """A clause as a subject: `leaving the house`, `to leave the house`."""
+    verb, rest = choose_predicate(w, "person", max(room - 1, 2))
+    if verb.stative or w.random() < 0.3:
+        return build_infinitive(verb, rest)
+    return build_gerund(verb, rest)

@@ -1,0 +1,252 @@
+"""Short phrases: noun phrases without complements, prepositional phrases, times and adverbs.
+
+`room` is the number of tokens that a phrase may take; it takes about as many as it is given.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from probing.corpus.grammar.lexicon import (
+    ADJECTIVES,
+    CITIES,
+    HE,
+    IT,
+    MASS,
+    ME,
+    MONTHS,
+    NOUNS,
+    NUMBERS,
+    PEOPLE,
+    PLURAL_CHANCES,
+    SHE,
+    SURNAMES,
+    THEY,
+    TITLES,
+    WE,
+    WEEKDAYS,
+    YEARS,
+    YOU,
+    Choice,
+    Noun,
+    Random,
+    list_leaves,
+    weigh,
+    zipf_leaves,
+)
+from probing.corpus.trees import Tree
+
+LISTS, FLAT, MIXED, DEEP, CHAIN = range(5)
+"""How a sentence spends its room: on lists of nouns, on adjuncts, on both, on clauses in clauses, on those alone."""
+
+SINGULAR, PLURAL, FIRST = range(3)
+"""Agreement: third person singular; plural; first person singular."""
+
+
+class Writer:
+    """What is decided once for a sentence."""
+
+    __slots__ = ("past", "plain", "random", "style")
+
+    def __init__(self, random: Random) -> None:
+        self.random = random
+        self.style = MIXED
+        self.past = True
+        self.plain = False
+        """A plain sentence has no coordination inside its clauses."""
+
+
+class Nominal(NamedTuple):
+    """A noun phrase, what its verb agrees with, and what it is called when mentioned again."""
+
+    tree: Tree
+    agreement: int
+    pronoun: int
+
+
+SUBJECT_FORMS = list_leaves("PRP", "he she it they I we you")
+OBJECT_FORMS = list_leaves("PRP", "him her it them me us you")
+POSSESSIVES = list_leaves("PRP$", "his her its their my our your")
+AGREEMENTS = (SINGULAR, SINGULAR, SINGULAR, PLURAL, FIRST, PLURAL, PLURAL)
+
+_PRONOUNS = weigh({HE: 24, SHE: 24, THEY: 18, ME: 14, WE: 10, YOU: 7})
+_MARKED_PRONOUNS = weigh({HE: 24, SHE: 24, THEY: 20, ME: 12, WE: 12})
+"""Pronouns whose case shows: the others could change places with the verb unnoticed."""
+
+_INDEFINITE: Tree = ("DT", "a")
+_THE: Tree = ("DT", "the")
+_POSSESSIVE_WEIGHTS = dict(zip(POSSESSIVES, (5.0, 5.0, 0.0, 4.0, 3.0, 2.5, 1.5), strict=True))
+_SINGULAR_DETERMINERS: Choice[Tree] = weigh(
+    {_THE: 32.0, _INDEFINITE: 30.0, ("DT", "this"): 7.0, ("DT", "every"): 4.0, ("DT", "each"): 2.0,
+     ("DT", "another"): 3.0, **_POSSESSIVE_WEIGHTS}
+)  # fmt: skip
+_NUMBER: Tree = ("CD", "")
+_PLURAL_DETERMINERS: Choice[Tree] = weigh(
+    {_THE: 30.0, ("DT", "these"): 8.0, ("DT", "those"): 5.0, ("JJ", "many"): 6.0, ("JJ", "several"): 6.0,
+     ("DT", "some"): 6.0, _NUMBER: 14.0, ("DT", "both"): 2.0, **_POSSESSIVE_WEIGHTS}
+)  # fmt: skip
+_LIST_DETERMINERS: Choice[Tree] = weigh(
+    {
+        _THE: 30.0,
+        ("DT", "these"): 8.0,
+        ("DT", "those"): 5.0,
+        ("JJ", "many"): 6.0,
+        ("JJ", "several"): 6.0,
+        **_POSSESSIVE_WEIGHTS,
+    }
+)
+_MASS_DETERMINERS: Choice[Tree] = weigh({_THE: 5.0, ("DT", "some"): 4.0, **_POSSESSIVE_WEIGHTS})
+_BODY_DETERMINERS = weigh(_POSSESSIVE_WEIGHTS)
+VERY = zipf_leaves("RB", "very rather extremely")
+
+
+def refer(pronoun: int, *, obj: bool = False) -> Nominal:
+    """Return a personal pronoun as a noun phrase."""
+    leaf = (OBJECT_FORMS if obj else SUBJECT_FORMS)[pronoun]
+    return Nominal(("NP", (leaf,)), AGREEMENTS[pronoun], pronoun)
+
+
+def name_person(w: Writer) -> Nominal:
+    """Return a first name."""
+    leaf, pronoun = PEOPLE(w.random)
+    return Nominal(("NP", (leaf,)), SINGULAR, pronoun)
+
+
+def name_with_title(w: Writer) -> Nominal:
+    """Return a title with a surname."""
+    title, pronoun = TITLES(w.random)
+    if pronoun is None:
+        pronoun = HE if w.random() < 0.5 else SHE
+    return Nominal(("NP", (title, SURNAMES(w.random))), SINGULAR, pronoun)
+
+
+def say_shortest(w: Writer, sense: str, *, obj: bool, lone: bool) -> Nominal:
+    """Return a noun phrase of one token: a pronoun, a name or a bare noun.
+
+    Without `lone`, only phrases that cannot change places with a verb unnoticed: case-marked pronouns, or two tokens.
+    """
+    random = w.random
+    if sense == "person":
+        if lone and random() < 0.45:
+            return name_person(w)
+        return refer((_PRONOUNS if lone else _MARKED_PRONOUNS)(random), obj=obj)
+    if not lone:
+        return describe(w, sense, 2)
+    if sense in MASS:
+        noun = NOUNS[sense](random)
+        return Nominal(("NP", (noun.singular,)), SINGULAR, IT)
+    if random() < 0.45:
+        return refer(IT if random() < 0.6 else THEY, obj=obj)
+    noun = NOUNS[sense](random)
+    return Nominal(("NP", (noun.plural,)), PLURAL, THEY)
+
+
+def describe(w: Writer, sense: str, room: int, *, plural: bool | None = None, indefinite: bool = False) -> Nominal:
+    """Return a flat noun phrase with a common noun: determiner, perhaps a number, an adjective, the noun."""
+    random = w.random
+    noun = NOUNS[sense](random)
+    if plural is None:
+        plural = random() < PLURAL_CHANCES[sense]
+    adjective = ADJECTIVES[sense](random) if room > 2 else None
+    determiner: Tree
+    if indefinite:
+        determiner = _NUMBER if plural else _INDEFINITE
+    elif sense == "body":
+        determiner = _BODY_DETERMINERS(random)
+    elif sense in MASS:
+        determiner = _MASS_DETERMINERS(random)
+    else:
+        determiner = (_PLURAL_DETERMINERS if plural else _SINGULAR_DETERMINERS)(random)
+    if determiner is _INDEFINITE:
+        determiner = adjective.article if adjective else noun.article
+    elif determiner is _NUMBER:
+        determiner = NUMBERS(random)
+    children: list[Tree] = [determiner]
+    if adjective:
+        if room > 3 and plural and determiner[0] != "CD" and determiner[0] != "JJ" and random() < 0.6:
+            children.append(NUMBERS(random) if determiner[1] not in ("some", "both") else adjective.leaf)
+            if determiner[1] not in ("some", "both"):
+                children.append(adjective.leaf)
+        elif room > 3 and determiner[1] in ("a", "an") and w.style != FLAT:
+            very = VERY(random)
+            children = [("DT", "an" if very[1][0] == "e" else "a"), ("ADJP", (very, adjective.leaf))]
+        else:
+            children.append(adjective.leaf)
+    children.append(noun.plural if plural else noun.singular)
+    return Nominal(("NP", tuple(children)), *remember(w, noun, plural))
+
+
+def remember(w: Writer, noun: Noun, plural: bool) -> tuple[int, int]:
+    """Return the agreement and the pronoun of a noun."""
+    if plural:
+        return PLURAL, THEY
+    if noun.pronoun is None:
+        return SINGULAR, HE if w.random() < 0.5 else SHE
+    return SINGULAR, noun.pronoun
+
+
+def possess(w: Writer, sense: str, room: int) -> Nominal:
+    """Return a noun phrase with an owner before it: `Mary 's dog`, `the king 's old dog`."""
+    random = w.random
+    noun = NOUNS[sense](random)
+    plural = random() < PLURAL_CHANCES[sense]
+    owner = describe(w, "person", 2, plural=False).tree if room > 3 else name_person(w).tree
+    owned: tuple[Tree, ...] = (("NP", (*owner[1], ("POS", "'s"))),)
+    if room > 4:
+        owned += (ADJECTIVES[sense](random).leaf,)
+    owned += (noun.plural if plural else noun.singular,)
+    return Nominal(("NP", owned), *remember(w, noun, plural))
+
+
+def list_nouns(w: Writer, sense: str, room: int) -> Nominal:
+    """Return a flat list of plural nouns under one determiner: `the cats , dogs and horses`."""
+    random = w.random
+    count = min(max(room // 2, 2), 5)
+    nouns: list[Tree] = []
+    while len(nouns) < count:
+        leaf = NOUNS[sense](random).plural
+        if leaf not in nouns:
+            nouns.append(leaf)
+    determiner = _LIST_DETERMINERS(random)
+    children: list[Tree] = [determiner]
+    if room > 2 * count:
+        children.append(ADJECTIVES[sense](random).leaf)
+    for leaf in nouns[:-2]:
+        children += (leaf, COMMA)
+    children += (nouns[-2], AND, nouns[-1])
+    return Nominal(("NP", tuple(children)), PLURAL, THEY)
+
+
+COMMA: Tree = (",", ",")
+AND: Tree = ("CC", "and")
+
+_TIMES_OF_DAY = zipf_leaves("NN", "morning evening afternoon")
+_POINTS = zipf_leaves("NN", "night noon midnight dawn sunset")
+_UNITS = zipf_leaves("NNS", "days weeks years months hours minutes")
+_AROUND_EVENTS = zipf_leaves("IN", "after before during")
+_AGO: Tree = ("RB", "ago")
+
+
+def tell_time(w: Writer, room: int) -> Tree:
+    """Return a time phrase of two or three tokens that suits the sentence's tense."""
+    random = w.random
+    x = random()
+    if room <= 2:
+        if x < 0.35:
+            return ("PP", (("IN", "at"), ("NP", (_POINTS(random),))))
+        if x < 0.7:
+            return ("PP", (("IN", "on"), ("NP", (WEEKDAYS(random),))))
+        if x < 0.85 or not w.past:
+            return ("PP", (("IN", "in"), ("NP", (MONTHS(random),))))
+        return ("PP", (("IN", "in"), ("NP", (YEARS(random),))))
+    if x < 0.4:
+        return ("PP", (("IN", "in"), ("NP", (_THE, _TIMES_OF_DAY(random)))))
+    if x < 0.65 and w.past:
+        return ("ADVP", (("NP", (NUMBERS(random), _UNITS(random))), _AGO))
+    event = describe(w, "event", min(room - 1, 3), plural=False)
+    return ("PP", (_AROUND_EVENTS(random), event.tree))
+
+
+def name_city(w: Writer) -> Tree:
+    """Return a city's name as a noun phrase."""
+    return ("NP", (CITIES(w.random),))

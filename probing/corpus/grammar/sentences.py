@@ -1,0 +1,277 @@
+"""The kinds of sentences, by the constituents right below the top node, and how often each is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from probing.corpus.grammar.auxiliaries import build_finite, choose_pattern
+from probing.corpus.grammar.clauses import SUBJECTS, choose_predicate, say_adverbial, say_clause
+from probing.corpus.grammar.coordination import join_clauses, join_clauses_with_comma
+from probing.corpus.grammar.lexicon import ADJECTIVES, Choice, weigh, zipf_leaves
+from probing.corpus.grammar.nominals import MODIFIERS, locate, relate, say_noun_phrase
+from probing.corpus.grammar.openings import (
+    CONNECTING_ADVERBS,
+    PLACE_ADVERBS,
+    PREVERBAL_ADVERBS,
+    name_activity,
+    open_with_adverb,
+    open_with_clause,
+    open_with_place,
+    open_with_purpose,
+    open_with_time,
+)
+from probing.corpus.grammar.phrases import COMMA, SINGULAR, Nominal, Writer, describe
+from probing.corpus.grammar.predicates import act_on
+from probing.corpus.grammar.questions import (
+    STOP,
+    ask_about_state,
+    ask_now,
+    ask_what,
+    ask_whether,
+    ask_why,
+    invert_place,
+    order,
+    request,
+)
+from probing.corpus.grammar.verbs import BE, GROUPS
+from probing.corpus.trees import Tree
+
+Opener = Callable[[Writer, int], Tree]
+
+_CONJUNCTIONS: Choice[Tree] = weigh({("CC", "but"): 5.0, ("CC", "and"): 5.0, ("CC", "or"): 1.0, ("CC", "yet"): 1.0})
+_SO: Choice[Tree] = weigh({("IN", "so"): 4.0, ("IN", "for"): 1.0})
+_MAYBE: Choice[Tree] = weigh({("RB", "maybe"): 4.0, ("RB", "perhaps"): 4.0, ("RB", "then"): 4.0})
+_INTERJECTIONS = zipf_leaves("UH", "yes no oh well", label="INTJ")
+_WHAT: Tree = ("WHNP", (("WP", "what"),))
+_WHO: Tree = ("WHNP", (("WP", "who"),))
+_UNKNOWN = zipf_leaves("JJ", "unclear obvious clear unknown important")
+_REVEALING = [group for group in GROUPS if group.subjects == ("person",) and "person" not in group.objects.items]
+_THING_GROUPS = Choice(_REVEALING, [len(group.verbs.items) ** 0.5 for group in _REVEALING])
+
+
+def _finish(w: Writer, label: str, *parts: Tree) -> Tree:
+    return (label, (*parts, STOP))
+
+
+def state_fact(w: Writer, room: int) -> Tree:
+    """NP_VP_."""
+    clause = say_clause(w, room - 1)
+    return _finish(w, "S", clause.subject.tree, clause.predicate)
+
+
+def _open(opener: Opener, *, comma: bool = False, sense: str | None = None) -> Opener:
+    """Return the kind of sentence in which something stands before the subject."""
+
+    def say(w: Writer, room: int) -> Tree:
+        size = max(3, int((room - 5) * (0.25 + 0.35 * w.random())))
+        opening = opener(w, size)
+        clause = say_clause(w, room - 1 - count(opening) - comma, lone=False, sense=sense)
+        middle = (COMMA,) if comma else ()
+        return _finish(w, "S", opening, *middle, clause.subject.tree, clause.predicate)
+
+    return say
+
+
+def count(tree: Tree) -> int:
+    """Return the number of tokens."""
+    children = tree[1]
+    return 1 if isinstance(children, str) else sum(map(count, children))
+
+
+def continue_story(w: Writer, room: int) -> Tree:
+    """CC_NP_VP_."""
+    clause = say_clause(w, room - 2, lone=False)
+    return _finish(w, "S", _CONJUNCTIONS(w.random), clause.subject.tree, clause.predicate)
+
+
+def continue_with_adverb(w: Writer, room: int) -> Tree:
+    """CC_ADVP_NP_VP_."""
+    if w.random() < 0.3:
+        adverb, clause = PLACE_ADVERBS(w.random), say_clause(w, room - 3, lone=False)
+    else:
+        adverb, clause = CONNECTING_ADVERBS(w.random), say_clause(w, room - 3, least=2)
+    return _finish(w, "S", _CONJUNCTIONS(w.random), adverb, clause.subject.tree, clause.predicate)
+
+
+def conclude(w: Writer, room: int) -> Tree:
+    """IN_NP_VP_."""
+    clause = say_clause(w, room - 2, lone=False)
+    return _finish(w, "S", _SO(w.random), clause.subject.tree, clause.predicate)
+
+
+def suppose(w: Writer, room: int) -> Tree:
+    """RB_NP_VP_."""
+    clause = say_clause(w, room - 2, lone=False)
+    return _finish(w, "S", _MAYBE(w.random), clause.subject.tree, clause.predicate)
+
+
+def state_manner(w: Writer, room: int) -> Tree:
+    """NP_ADVP_VP_."""
+    size = 1 if w.random() < 0.3 or room < 6 else 2 + int(w.random() * (room - 5) * 0.4)
+    sense = "person" if w.random() < 0.85 else "animal"
+    subject = say_noun_phrase(w, sense, size)
+    verb, rest = act_on(w, sense, room - 2 - size)
+    tail: tuple[Tree, ...] = ()
+    return _finish(
+        w, "S", subject.tree, PREVERBAL_ADVERBS(w.random), build_finite(w, verb, rest + tail, subject.agreement)
+    )
+
+
+def name_thing(w: Writer, room: int) -> Tree:
+    """NP_PP_."""
+    sense = SUBJECTS(w.random)
+    size = 2 if room < 8 or w.random() < 0.4 else 3
+    return _finish(w, "NP", describe(w, sense, size).tree, locate(w, room - size - 1, MODIFIERS[sense]))
+
+
+def name_thing_with_clause(w: Writer, room: int) -> Tree:
+    """NP_SBAR_."""
+    sense = SUBJECTS(w.random)
+    head = describe(w, sense, 2)
+    return _finish(w, "NP", head.tree, relate(w, sense, head.agreement, room - 3))
+
+
+def state_about_clause(w: Writer, room: int) -> Tree:
+    """SBAR_VP_."""
+    size = max(3, int((room - 4) * (0.3 + 0.5 * w.random())))
+    x = w.random()
+    if x < 0.4:
+        return _finish(w, "S", *_reveal(w, size, room - size - 1))
+    if x < 0.7:
+        link: Tree = ("IN", "that" if w.random() < 0.7 else "whether")
+        topic: Tree = ("SBAR", (link, say_clause(w, size - 1, lone=False).tree))
+        if link[1] == "that":
+            return _finish(w, "S", topic, _judge(w, room - size - 1))
+    else:
+        verb, rest = choose_predicate(w, "person", size - 1)
+        topic = ("SBAR", (_WHO, ("S", (build_finite(w, verb, rest, SINGULAR),))))
+    return _finish(w, "S", topic, _call_unknown(w, room - size - 1))
+
+
+def _reveal(w: Writer, size: int, room: int) -> tuple[Tree, Tree]:
+    """`what the king ate`, `was a cake`."""
+    group = _THING_GROUPS(w.random)
+    subject = say_noun_phrase(w, "person", max(size - 2, 1), lone=False)
+    gap = build_finite(w, group.verbs(w.random), (), subject.agreement)
+    sense = group.objects(w.random)
+    if room < 6:
+        thing = describe(w, sense, max(room - 1, 2), plural=False)
+    else:
+        head = describe(w, sense, 2, plural=False)
+        place = locate(w, room - 3, MODIFIERS[sense])
+        thing = Nominal(("NP", (head.tree, place)), SINGULAR, head.pronoun)
+    return ("SBAR", (_WHAT, ("S", (subject.tree, gap)))), build_finite(w, BE, (thing.tree,), SINGULAR)
+
+
+def _call_unknown(w: Writer, room: int) -> Tree:
+    """`is a secret`, `was not clear to the king`."""
+    quality = _UNKNOWN(w.random)
+    if room < 5:
+        return build_finite(w, BE, (("ADJP", (quality,)),), SINGULAR, choose_pattern(w, room))
+    knower = say_noun_phrase(w, "person", room - 3, obj=True)
+    return build_finite(w, BE, (("ADJP", (quality, ("PP", (("TO", "to"), knower.tree)))),), SINGULAR)
+
+
+def state_about_activity(w: Writer, room: int) -> Tree:
+    """S_VP_."""
+    size = max(3, int((room - 4) * (0.3 + 0.4 * w.random())))
+    return _finish(w, "S", name_activity(w, size), _judge(w, room - size - 1))
+
+
+def _judge(w: Writer, room: int) -> Tree:
+    """What can be said of a fact or an activity."""
+    x = w.random()
+    pattern = choose_pattern(w, room) if x < 0.3 else 0
+    if x < 0.6 and room > 2:
+        verb, rest = act_on(w, "idea", room)
+        return build_finite(w, verb, rest, SINGULAR, pattern)
+    if x < 0.8 and room > 2:
+        return build_finite(
+            w, BE, (describe(w, "idea", min(room - 1, 4), plural=False, indefinite=True).tree,), SINGULAR
+        )
+    rest = (("ADJP", (ADJECTIVES["idea"](w.random).leaf,)),)
+    if room > 7:
+        rest += (say_adverbial(w, room - 3),)
+    elif room > 4:
+        rest = (
+            (
+                "ADJP",
+                (
+                    ADJECTIVES["idea"](w.random).leaf,
+                    ("PP", (("IN", "for"), say_noun_phrase(w, "person", room - 3, obj=True).tree)),
+                ),
+            ),
+        )
+    return build_finite(w, BE, rest, SINGULAR)
+
+
+def exclaim(w: Writer, room: int) -> Tree:
+    """INTJ_,_NP_VP_."""
+    clause = say_clause(w, room - 3)
+    return _finish(w, "S", _INTERJECTIONS(w.random), COMMA, clause.subject.tree, clause.predicate)
+
+
+def continue_command(w: Writer, room: int) -> Tree:
+    """CC_VP_."""
+    command = order(w, room - 1)[1]
+    return ("S", (_CONJUNCTIONS(w.random), *command))
+
+
+def continue_at_place(w: Writer, room: int) -> Tree:
+    """CC_PP_NP_VP_."""
+    place = open_with_place(w, max(3, (room - 4) // 3))
+    clause = say_clause(w, room - 2 - count(place), lone=False)
+    return _finish(w, "S", _CONJUNCTIONS(w.random), place, clause.subject.tree, clause.predicate)
+
+
+def continue_with_clause(w: Writer, room: int) -> Tree:
+    """CC_SBAR_NP_VP_."""
+    adverbial = open_with_clause(w, max(4, (room - 4) // 2))
+    clause = say_clause(w, room - 2 - count(adverbial), lone=False)
+    return _finish(w, "S", _CONJUNCTIONS(w.random), adverbial, clause.subject.tree, clause.predicate)
+
+
+def name_things(w: Writer, room: int) -> Tree:
+    """NP_CC_NP_."""
+    sense = SUBJECTS(w.random)
+    first = say_noun_phrase(w, sense, room // 2 - 1)
+    second = say_noun_phrase(w, sense, room - room // 2 - 1)
+    return _finish(w, "NP", first.tree, ("CC", "and"), second.tree)
+
+
+SENTENCES: Choice[Opener] = weigh({
+    state_fact: 16.0,
+    join_clauses: 9.0,
+    join_clauses_with_comma: 11.0,
+    _open(open_with_adverb): 2.4,
+    continue_with_adverb: 2.4,
+    continue_story: 2.4,
+    conclude: 2.4,
+    state_manner: 2.4,
+    _open(open_with_time): 2.4,
+    name_thing: 2.4,
+    _open(open_with_place): 2.4,
+    suppose: 2.4,
+    _open(open_with_clause): 2.4,
+    state_about_clause: 2.6,
+    _open(open_with_purpose, sense="person"): 2.4,
+    state_about_activity: 2.4,
+    ask_whether: 2.4,
+    order: 2.4,
+    ask_why: 2.4,
+    ask_what: 2.4,
+    _open(open_with_adverb, comma=True): 1.5,
+    _open(open_with_place, comma=True): 2.0,
+    _open(open_with_clause, comma=True): 2.5,
+    _open(open_with_purpose, comma=True, sense="person"): 2.0,
+    exclaim: 1.5,
+    ask_now: 1.5,
+    ask_about_state: 0.6,
+    request: 0.6,
+    invert_place: 0.6,
+    continue_command: 0.6,
+    continue_at_place: 0.6,
+    continue_with_clause: 0.6,
+    name_thing_with_clause: 0.6,
+    name_things: 0.6,
+})  # fmt: skip
