@@ -15,6 +15,7 @@ from probing.errors import ProbingError
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, file_okay=False)
+FORMATS = click.Choice(["table", "markdown", "latex", "csv", "json"])
 AGGREGATOR_HELP = "base, simple, em, simple-code, em-code, all, module:Name or file.py:Name."
 
 
@@ -97,7 +98,7 @@ def run(quiet: bool, verbose: bool, layers_with_aggregator: str | None, **option
 
 @main.command()
 @click.option("--results", type=FOLDER, default="results", show_default=True, help="The folder of the records.")
-@click.option("--format", type=click.Choice(["table", "markdown", "latex", "csv", "json"]), default="table")
+@click.option("--format", type=FORMATS, default="table", show_default=True, help="How to print it.")
 @click.option("--against", type=click.Choice(["paper"]), help="Add the paper's figures and the differences to them.")
 @click.option("-o", "--output", type=FILE, help="Write to a file instead of the terminal.")
 def report(results: Path, format: str, against: str | None, output: Path | None) -> None:
@@ -231,3 +232,36 @@ def check(paths: tuple[str, ...], as_json: bool, strict: bool) -> None:
     from probing.corpus import checking
 
     sys.exit(checking.check([Path(path) for path in paths], report=click.echo, as_json=as_json, strict=strict))
+
+
+@data.command()
+@click.option("--trees", multiple=True, type=FILE, help="A file of Penn-style brackets, gzipped or not. Repeatable.")
+@click.option("--conllu", multiple=True, type=FILE, help="A CoNLL-U file, gzipped or not. Repeatable.")
+@click.option("-o", "--output", required=True, type=FOLDER, help="The folder that the task files go to.")
+@click.option("--train", type=int, default=100_000, show_default=True, help="Instances of the training split.")
+@click.option("--dev", type=int, default=10_000, show_default=True, help="Instances of the development split.")
+@click.option("--test", type=int, default=10_000, show_default=True, help="Instances of the test split.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Another seed draws other sentences.")
+@click.option("--task", "tasks", multiple=True, default=["all"], show_default=True, help="A task, or all ten.")
+@click.option("--skip-bad", is_flag=True, help="Count and skip trees that cannot be read.")
+@click.option("--force", is_flag=True, help="Write into a folder that is not empty.")
+def build(trees: tuple[Path, ...], conllu: tuple[Path, ...], output: Path, **options: Any) -> None:
+    """Build the ten tasks from any parsed corpus.
+
+    Where a corpus is too small, a task is the largest balanced set that it gives. The datasheet in the folder
+    (datasheet.md, datasheet.json) tells sources, bounds, counts, baselines, and what was left out and why.
+    From dependencies, DepDepth and RootDep stand for TrDep and ToCo.
+
+    \b
+    probe data build --trees wsj.mrg --output my_tasks
+    probe data build --trees a.txt.gz --trees b.txt.gz --skip-bad --output my_tasks
+    probe data build --conllu de_gsd-ud-train.conllu --output german --train 5000 --dev 500 --test 500
+    probe run --data my_tasks
+    """
+    if bool(trees) == bool(conllu):
+        raise ProbingError("name the corpus with --trees FILE (Penn brackets) or with --conllu FILE, one of the two")
+    from probing.corpus.builders.files import build_files
+
+    sheet = build_files(trees or conllu, "penn" if trees else "conllu", output, **options)
+    click.echo(sheet.to_table())
+    click.echo(f"\n{output}: {sum(one.reason is None for one in sheet.tasks)} task files and datasheet.md")

@@ -295,7 +295,7 @@ def _status(cell: Cell, progress: training.Progress, seconds: float) -> Status:
         loss=progress.loss,
         dev_accuracy=progress.dev_accuracy,
         tokens_per_second=progress.tokens / max(seconds, 1e-9),
-        epoch_ended=progress.fraction == 1.0,
+        epoch_ended=progress.epoch_ended,
     )
 
 

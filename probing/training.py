@@ -51,6 +51,7 @@ class Progress:
     """Of the last whole epoch."""
     tokens: int
     """Trained on since the beginning."""
+    epoch_ended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +117,7 @@ def train(
     on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> Outcome:
     """Train the model until dev accuracy stops rising, and leave it with the weights of its best epoch."""
-    optimizer = torch.optim.Adam(
-        model.parameters(), lr=learning_rate, betas=(0.9, 0.98), fused=True if device.type in ("cpu", "cuda") else None
-    )
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: min((step + 1) / warmup_steps, math.sqrt(warmup_steps / (step + 1)))
-    )
+    optimizer = Optimizer(model, learning_rate=learning_rate, warmup_steps=warmup_steps, clip_norm=clip_norm)
     shuffler = np.random.default_rng(seed)
     curve: list[Epoch] = []
     best: Epoch | None = None
@@ -129,19 +125,12 @@ def train(
     tokens = 0
     for epoch in range(1, max_epochs + 1):
         model.train()
-        total = torch.zeros((), device=device, dtype=torch.float64)
-        order = shuffler.permutation(len(train_split))
+        total = torch.zeros((), device=device)
         seen = 0
-        for step, batch in enumerate(train_split.batches(batch_size, order)):
-            loss = functional.cross_entropy(
-                score(model, batch, device), torch.from_numpy(batch.labels).to(device, non_blocking=True)
-            )
-            optimizer.zero_grad(set_to_none=True)
-            loss.backward()
-            if clip_norm:
-                nn.utils.clip_grad_norm_(model.parameters(), clip_norm)
-            optimizer.step()
-            schedule.step()
+        for step, batch in enumerate(train_split.batches(batch_size, shuffler.permutation(len(train_split)))):
+            labels = torch.from_numpy(batch.labels).to(device, non_blocking=True)
+            loss = functional.cross_entropy(score(model, batch, device), labels)
+            optimizer.step(loss)
             total += loss.detach() * len(batch.labels)
             seen += len(batch.labels)
             tokens += len(batch.tokens)
@@ -149,10 +138,10 @@ def train(
                 mean_loss = _finite(total.item() / seen, epoch)
                 dev_accuracy = curve[-1].dev_accuracy if curve else None
                 on_progress(Progress(epoch, max_epochs, seen / len(train_split), mean_loss, dev_accuracy, tokens))
-        dev_accuracy = accuracy(predict(model, dev_split, device), dev_split)
-        curve.append(Epoch(epoch, _finite(total.item() / seen, epoch), dev_accuracy))
-        on_progress(Progress(epoch, max_epochs, 1.0, curve[-1].loss, dev_accuracy, tokens))
-        if best is None or dev_accuracy > best.dev_accuracy:
+        mean_loss = _finite(total.item() / seen, epoch)
+        curve.append(Epoch(epoch, mean_loss, accuracy(predict(model, dev_split, device), dev_split)))
+        on_progress(Progress(epoch, max_epochs, 1.0, mean_loss, curve[-1].dev_accuracy, tokens, epoch_ended=True))
+        if best is None or curve[-1].dev_accuracy > best.dev_accuracy:
             best = curve[-1]
             best_weights = {name: value.detach().clone() for name, value in model.state_dict().items()}
         elif epoch - best.epoch >= patience:
@@ -160,6 +149,28 @@ def train(
     assert best is not None
     model.load_state_dict(best_weights)
     return Outcome(best.epoch, best.dev_accuracy, tuple(curve), tokens)
+
+
+class Optimizer:
+    """Adam; the learning rate rises linearly, then falls with the inverse square root; gradients are clipped."""
+
+    def __init__(self, model: nn.Module, *, learning_rate: float, warmup_steps: int, clip_norm: float) -> None:
+        self.parameters = list(model.parameters())
+        self.clip_norm = clip_norm
+        fused = all(parameter.device.type in ("cpu", "cuda") for parameter in self.parameters)
+        self.adam = torch.optim.Adam(self.parameters, lr=learning_rate, betas=(0.9, 0.98), fused=fused)
+        self.schedule = torch.optim.lr_scheduler.LambdaLR(
+            self.adam, lambda step: min((step + 1) / warmup_steps, math.sqrt(warmup_steps / (step + 1)))
+        )
+
+    def step(self, loss: Tensor) -> None:
+        """Move the weights down the loss's gradient."""
+        self.adam.zero_grad(set_to_none=True)
+        loss.backward()
+        if self.clip_norm:
+            nn.utils.clip_grad_norm_(self.parameters, self.clip_norm)
+        self.adam.step()
+        self.schedule.step()
 
 
 def _finite(loss: float, epoch: int) -> float:

@@ -15,7 +15,6 @@ from probing.report.table import Row, Table, Value, make_tables
 from probing.results import Result, Store
 
 MISSING = "–"
-FORMATS = ("table", "markdown", "latex", "csv", "json")
 
 
 def load_and_render(
@@ -31,7 +30,7 @@ def load_and_render(
 def render(
     results: Sequence[Result], format: str = "table", *, against_paper: bool = False, colour: bool = False
 ) -> str:
-    """Return the report on some records in one of FORMATS."""
+    """Return the report on some records as table, markdown, latex, csv or json."""
     if format in ("csv", "json"):
         frame = make_frame(results, against_paper=against_paper)
         if format == "json":

@@ -1,0 +1,214 @@
+"""The `probe` command as a user meets it: help, exit codes, one line for each mistake."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+import cli
+
+FAST = [
+    *("--preset", "mini", "--device", "cpu", "--set", "model.model_dim=16", "--set", "model.num_capsules=16"),
+    *("--set", "model.feed_forward_dim=16", "--set", "training.max_epochs=1", "--set", "training.min_frequency=1"),
+]
+GOOD = "".join(f"{split}\t{label}\t{label} and more\n" for split in ("tr", "va", "te") for label in ("A", "B"))
+
+
+def commands(
+    group: click.Group = cli.main, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from commands(command, (*path, name))
+        else:
+            yield (*path, name), command
+
+
+def probe(*arguments: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(cli.main, arguments)
+    return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.mark.parametrize(("path", "command"), list(commands()), ids=lambda value: str(value))
+def test_every_command_and_option_is_explained(path: tuple[str, ...], command: click.Command) -> None:
+    code, out, _ = probe(*path, "--help")
+    assert code == 0
+    assert command.help
+    undocumented = [item.name for item in command.params if isinstance(item, click.Option) and not item.help]
+    assert undocumented == []
+    if command.params:
+        assert f"probe {' '.join(path)}" in out.partition("Options:")[0].partition("\n")[2], "help shows an example"
+
+
+def test_help_does_not_import_torch() -> None:
+    program = (
+        "import sys, cli\n"
+        "try: cli.main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "heavy = {'torch', 'pandas', 'numpy', 'sklearn', 'rich', 'nltk', 'pooch'} & set(sys.modules)\n"
+        "sys.exit(f'imported {heavy}' if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["run", "--task", "tens"], "probe: unknown task 'tens'. Did you mean 'Tense'? Known: SeLen, WC, "),
+        (["run", "--aggregator", "emm"], "probe: unknown aggregator 'emm'. Did you mean 'em'? Known: base, simple, em"),
+        (
+            ["run", "--data", "nowhere"],
+            "probe: --data nowhere: there is no such data set or folder. Known: senteval, mini",
+        ),
+        (["run", "--data-dir", "nowhere"], "probe: SentEval's files are not all there: missing nowhere/"),
+        (["run", "--task-file", "none.tsv"], "probe: none.tsv: cannot be read (No such file or directory)"),
+        (["run", "--device", "tpu"], "probe: unknown device 'tpu'. Known: auto, cpu, cuda, mps"),
+        (["run", "--preset", "papr", "--data", "."], "probe: --data .: no task file there. Expected some of "),
+        (["report"], "probe: results: no results there. Run `probe run --task all --aggregator all` first"),
+        (
+            ["describe", "--preset", "papr"],
+            "probe: unknown preset 'papr'. Did you mean 'paper'? Known: paper, small, mini",
+        ),
+        (["describe", "--set", "model.layers=2"], "probe: unknown setting 'model.layers'. Did you mean 'model."),
+        (
+            ["describe", "--set", "model.num_heads=7"],
+            "probe: model.num_heads must be a divisor of model.model_dim=512. Got 7",
+        ),
+        (["describe", "--set", "layers"], "probe: --set 'layers' is not of the form section.key=value"),
+        (["describe", "--config", "no.toml"], "probe: no.toml: cannot be read (No such file or directory)"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_mistake_gives_one_line_and_exit_code_2(
+    arguments: list[str], line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = probe(*arguments)
+    assert (code, out) == (2, "")
+    last = err.splitlines()[-1]
+    assert last.startswith(line)
+    assert [text for text in err.splitlines() if text.startswith("probe:")] == [last]
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        (GOOD.encode() + b"te\tA\n", "task.tsv:7: expected 3 tab-separated fields, got 2"),
+        (GOOD.encode() + b"xx\tA\tno\n", "task.tsv:7: unknown split 'xx'. Allowed: tr, va, te"),
+        (GOOD.encode() + b"te\tA\t \n", "task.tsv:7: empty sentence"),
+        (GOOD.encode() + b"te\tC\tword\n", "task.tsv:7: label 'C' of split te does not occur in tr"),
+        (GOOD.partition("te")[0].encode(), "task.tsv: no line of split te. All of tr, va, te are needed"),
+        (GOOD.encode() + b"te\tA\t\xff\n", "task.tsv:7: not UTF-8"),
+        (b"", "task.tsv: the file is empty"),
+    ],
+)
+def test_a_bad_task_file_gives_one_line_and_exit_code_2(
+    content: bytes, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("task.tsv").write_bytes(content)
+    code, _, err = probe("run", "--task-file", "task.tsv", *FAST)
+    assert code == 2
+    assert err.splitlines()[-1].startswith(f"probe: {line}")
+
+
+def test_run_then_report_through_the_installed_command(tmp_path: Path) -> None:
+    task = tmp_path / "task.tsv"
+    task.write_bytes(GOOD.replace("\n", "\r\n").encode())
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [str(Path(sys.executable).with_name("probe")), *arguments]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    first = run("run", "--task-file", "task.tsv", "--aggregator", "all", "--jobs", "1", *FAST)
+    assert first.returncode == 0, first.stderr
+    assert first.stdout == ""
+    assert first.stderr.startswith("data: own (task files task.tsv); preset: mini; device: cpu\n")
+    assert "[3/3] task EM seed 0: test " in first.stderr
+    second = run("run", "--task-file", "task.tsv", "--aggregator", "all", "--jobs", "1", *FAST)
+    assert "3 of 3 cells are already in results and skipped" in second.stderr
+    table = run("report")
+    assert [line.split()[0] for line in table.stdout.splitlines()[3:7]] == ["Majority", "Base", "Simple", "EM"]
+    rows = json.loads(run("report", "--format", "json").stdout)
+    assert [row["model"] for row in rows] == ["base", "em", "simple"]
+
+
+def test_a_failed_cell_gives_exit_code_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("task.tsv").write_text(GOOD, encoding="utf-8")
+    Path("broken.py").write_text(
+        "from torch import nn\n"
+        "class Broken(nn.Module):\n"
+        "    def __init__(self, model_dim, num_heads): super().__init__()\n"
+        "    def forward(self, heads): return heads.flatten(1) / 0\n",
+        encoding="utf-8",
+    )
+    arguments = ["run", "--task-file", "task.tsv", "--aggregator", "broken.py:Broken", "--aggregator", "base", *FAST]
+    code, _, err = probe(*arguments, "--jobs", "1")
+    assert code == 1
+    assert "failed after" in err
+    assert "Base seed 0: test" in err
+    _, table, _ = probe("report")
+    assert "Note: task Broken seed 0 failed: the loss became" in table
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_ctrl_c_ends_with_130_and_says_how_to_go_on(tmp_path: Path, jobs: str) -> None:
+    (tmp_path / "task.tsv").write_text(GOOD * 200, encoding="utf-8")
+    command = [
+        str(Path(sys.executable).with_name("probe")),
+        "run",
+        "--task-file",
+        "task.tsv",
+        "--jobs",
+        jobs,
+        "-v",
+        *FAST,
+    ]
+    process = subprocess.Popen(
+        [*command, "--set", "training.max_epochs=100000", "--set", "training.patience=100000"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "epoch 1/" in line:
+            break
+    time.sleep(0.2)
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "stopped: 0 of 3 cells are finished and kept in results. The same command goes on with the rest" in err
+    assert "Traceback" not in err
+
+
+def test_report_writes_a_file_and_describe_prints_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("task.tsv").write_text(GOOD, encoding="utf-8")
+    assert probe("run", "--task-file", "task.tsv", "--aggregator", "base", "-q", *FAST) == (0, "", "")
+    assert probe("report", "--format", "latex", "-o", "table.tex")[:2] == (0, "")
+    assert Path("table.tex").read_text(encoding="utf-8").startswith(r"\begin{table*}")
+    code, out, _ = probe("describe", "--aggregator", "em", "--json")
+    description = json.loads(out)
+    assert code == 0
+    assert description["total"] == sum(sum(parts.values()) for parts in description["parameters"].values())
+    assert description["shapes"]["votes"] == "(T, H=8, N=512, K=1)"
+
+
+def test_lists() -> None:
+    assert probe("tasks")[1].count("\n") == 2 + 12
+    assert "em-code" in probe("aggregators")[1]

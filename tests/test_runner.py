@@ -1,0 +1,234 @@
+"""Cells are planned, skipped, run and recorded; a broken one does not stop the others."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from probing import runner
+from probing.display import Display
+from probing.errors import ProbingError
+from probing.results import Result, Store
+from probing.runner import Summary
+
+FAST = (
+    "model.model_dim=16",
+    "model.num_heads=2",
+    "model.num_capsules=8",
+    "model.feed_forward_dim=16",
+    "model.head_dim=16",
+    "model.num_layers=1",
+    "training.max_epochs=2",
+    "training.min_frequency=1",
+)
+
+
+@pytest.fixture
+def task_file(tmp_path: Path) -> Path:
+    """A task whose label is the sentence's first word."""
+    random_words = random.Random(0)
+    lines = [
+        f"{split}\t{label}\t{label} " + " ".join(random_words.choices("abcdefgh", k=random_words.randint(1, 6)))
+        for split, size in (("tr", 60), ("va", 20), ("te", 20))
+        for label in ("YES", "NO")
+        for _ in range(size)
+    ]
+    path = tmp_path / "answers.tsv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def start(task_file: Path, results: Path, **options: Any) -> Summary:
+    defaults: dict[str, Any] = {
+        "aggregators": ["em"],
+        "task_files": [task_file],
+        "settings": FAST,
+        "preset": "mini",
+        "device": "cpu",
+        "jobs": 1,
+        "display": Display(verbosity=-1),
+    }
+    return runner.run(results=results, **defaults | options)
+
+
+def load(results: Path) -> list[Result]:
+    def fail(message: str) -> None:
+        raise AssertionError(message)
+
+    return Store(results).load(fail)
+
+
+def without_times(result: Result) -> dict[str, Any]:
+    record = dataclasses.asdict(result)
+    del record["timing"]
+    return record
+
+
+def test_a_record_says_what_ran_what_came_out_and_where(task_file: Path, tmp_path: Path) -> None:
+    assert start(task_file, tmp_path / "results") == Summary(finished=1, skipped=0, failed=0)
+    (result,) = load(tmp_path / "results")
+    assert (result.task, result.family, result.seed, result.preset) == ("answers", "own", 0, "mini")
+    assert (result.data.name, result.data.file) == ("own", "answers.tsv")
+    assert (result.model.name, result.model.label, result.model.version) == ("em", "EM", "built-in")
+    assert result.settings["model"]["model_dim"] == 16
+    assert set(result.where) == {"probing", "torch", "python", "device", "threads"}
+    scores = result.scores
+    assert scores is not None
+    assert scores.majority_accuracy == 50.0
+    assert scores.vocabulary_size == 1 + 10
+    assert scores.classes["NO"]["train"] == 60
+    right = sum(gold == predicted for gold, predicted in zip(scores.gold, scores.predictions, strict=True))
+    assert scores.test_accuracy == 100.0 * right / 40
+    assert sum(counts["right"] for counts in scores.classes.values()) == right
+    assert len(scores.curve) == 2
+    assert scores.dev_accuracy == max(epoch["dev_accuracy"] for epoch in scores.curve)
+
+
+def test_finished_cells_are_skipped_unless_forced(task_file: Path, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    start(task_file, results)
+    (path,) = results.glob("*.json")
+    before = path.stat().st_mtime_ns
+    assert start(task_file, results) == Summary(finished=0, skipped=1, failed=0)
+    assert path.stat().st_mtime_ns == before
+    assert start(task_file, results, force=True) == Summary(finished=1, skipped=0, failed=0)
+    assert path.stat().st_mtime_ns > before
+
+
+def test_a_changed_setting_seed_or_file_is_another_cell(task_file: Path, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    start(task_file, results)
+    assert start(task_file, results, settings=(*FAST, "training.patience=9")).finished == 1
+    assert start(task_file, results, seeds=[1]).finished == 1
+    task_file.write_text(task_file.read_text(encoding="utf-8") + "te\tYES\tYES indeed\n", encoding="utf-8")
+    assert start(task_file, results).finished == 1
+    assert len(load(results)) == 4
+
+
+def test_a_damaged_record_is_run_again(task_file: Path, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    start(task_file, results)
+    (path,) = results.glob("*.json")
+    whole = path.read_text(encoding="utf-8")
+    path.write_text(whole[: len(whole) // 2], encoding="utf-8")
+    assert start(task_file, results).finished == 1
+    assert len(load(results)) == 1
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_one_seed_gives_identical_records(task_file: Path, tmp_path: Path, jobs: int) -> None:
+    records = []
+    for name in ("first", "second"):
+        summary = start(task_file, tmp_path / name, aggregators=["all"], seeds=[0, 1], jobs=jobs)
+        assert summary.finished == 6
+        records.append([without_times(result) for result in load(tmp_path / name)])
+    assert records[0] == records[1]
+    losses = [record["scores"]["curve"][0]["loss"] for record in records[0]]
+    assert len(set(losses)) == 6
+
+
+def test_a_loss_that_is_not_finite_is_a_failed_record_and_the_rest_goes_on(task_file: Path, tmp_path: Path) -> None:
+    plugin = tmp_path / "broken.py"
+    plugin.write_text(
+        "from torch import nn\n"
+        "class Broken(nn.Module):\n"
+        "    def __init__(self, model_dim, num_heads):\n"
+        "        super().__init__()\n"
+        "    def forward(self, heads):\n"
+        "        return heads.flatten(1) * float('nan')\n",
+        encoding="utf-8",
+    )
+    results = tmp_path / "results"
+    specs = [f"{plugin}:Broken", "base"]
+    assert start(task_file, results, aggregators=specs) == Summary(finished=1, skipped=0, failed=1)
+    failed = next(result for result in load(results) if result.status == "failed")
+    assert failed.model.name == "broken.py:Broken"
+    assert failed.error is not None
+    assert "the loss became nan in epoch 1" in failed.error
+    assert failed.scores is None
+    assert start(task_file, results, aggregators=specs) == Summary(finished=0, skipped=1, failed=1)
+
+
+def test_an_own_aggregator_is_a_model_of_its_own(task_file: Path, tmp_path: Path) -> None:
+    plugin = tmp_path / "mine.py"
+    plugin.write_text(
+        "from torch import nn\n"
+        "class Mean(nn.Module):\n"
+        "    def __init__(self, model_dim, num_heads):\n"
+        "        super().__init__()\n"
+        "        self.output = nn.Linear(model_dim // num_heads, model_dim)\n"
+        "    def forward(self, heads):\n"
+        "        return self.output(heads.mean(1))\n",
+        encoding="utf-8",
+    )
+    start(task_file, tmp_path / "results", aggregators=[f"{plugin}:Mean"], jobs=2, seeds=[0, 1])
+    first, second = load(tmp_path / "results")
+    assert (first.model.name, first.model.label) == ("mine.py:Mean", "Mean")
+    assert len(first.model.version) == 64
+    assert {first.seed, second.seed} == {0, 1}
+
+
+def test_everything_is_checked_before_anything_is_trained(task_file: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.tsv"
+    bad.write_text("tr\tYES\n", encoding="utf-8")
+    with pytest.raises(ProbingError, match=r"bad.tsv:1: expected 3 tab-separated fields, got 2"):
+        start(task_file, tmp_path / "results", task_files=[task_file, bad])
+    assert not list((tmp_path / "results").glob("*.json"))
+
+
+def test_ctrl_c_keeps_what_is_finished(
+    task_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    real = runner.run_cell
+    calls: list[int] = []
+
+    def interrupted(*arguments: Any) -> Result:
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return real(*arguments)
+
+    monkeypatch.setattr(runner, "run_cell", interrupted)
+    results = tmp_path / "results"
+    with pytest.raises(KeyboardInterrupt):
+        start(task_file, results, aggregators=["all"])
+    said = " ".join(capsys.readouterr().err.split())
+    assert "stopped: 1 of 3 cells are finished" in said
+    assert "The same command goes on with the rest" in said
+    monkeypatch.undo()
+    assert start(task_file, results, aggregators=["all"]) == Summary(finished=2, skipped=1, failed=0)
+
+
+def test_a_results_folder_that_cannot_be_written(task_file: Path, tmp_path: Path) -> None:
+    (tmp_path / "results").write_text("a file", encoding="utf-8")
+    with pytest.raises(ProbingError, match=r"--results .*results: results cannot be written there"):
+        start(task_file, tmp_path / "results")
+
+
+def test_senteval_files_that_are_not_the_published_ones_are_named(
+    task_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "past_present.txt").write_bytes(task_file.read_bytes())
+    results = tmp_path / "results"
+    start(task_file, results, task_files=[], tasks=["Tense"], data_dir=tmp_path)
+    assert "is not SentEval's published file" in " ".join(capsys.readouterr().err.split())
+    (result,) = load(results)
+    assert (result.data.name, result.data.verified) == ("senteval", False)
+
+
+def test_records_are_plain_json(task_file: Path, tmp_path: Path) -> None:
+    start(task_file, tmp_path / "results")
+    (path,) = (tmp_path / "results").glob("*.json")
+    assert path.name.startswith("own--answers--em--mini--seed0--")
+    assert json.loads(path.read_text(encoding="utf-8"))["format"] == 1
+
+
+@pytest.mark.parametrize("aggregators", [[""], [], ["em,"]])
+def test_no_aggregator(task_file: Path, tmp_path: Path, aggregators: list[str]) -> None:
+    with pytest.raises(ProbingError, match="no aggregator was named"):
+        start(task_file, tmp_path / "results", aggregators=aggregators)
