@@ -146,8 +146,9 @@ def resolve_config(preset: str, *, config_file: Path | None = None, settings: It
     if preset not in PRESETS:
         raise unknown("preset", preset, PRESETS)
     config = PRESETS[preset]
+    converted: dict[str, dict[str, Any]] = {}
     if config_file is not None:
-        config = _update(config, _read_toml(config_file), f"{config_file}: ")
+        converted = _check(config, _read_toml(config_file), f"{config_file}: ")
     changes: dict[str, dict[str, Any]] = {}
     for setting in settings:
         path, equals, value = setting.partition("=")
@@ -155,7 +156,11 @@ def resolve_config(preset: str, *, config_file: Path | None = None, settings: It
         if not (equals and dot):
             raise ProbingError(f"--set {setting!r} is not of the form section.key=value, e.g. model.num_layers=2")
         changes.setdefault(section, {})[key] = value.strip()
-    return _update(config, changes, "")
+    for section, values in _check(config, changes, "").items():
+        converted[section] = converted.get(section, {}) | values
+    # Only the outcome has to make sense: a file may set what goes together with a --set.
+    sections = {name: dataclasses.replace(getattr(config, name), **values) for name, values in converted.items()}
+    return dataclasses.replace(config, **sections)
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
@@ -169,21 +174,22 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise ProbingError(f"{path}: not valid TOML (nested too deeply)") from None
 
 
-def _update(config: Config, changes: Mapping[str, Any], where: str) -> Config:
+def _check(config: Config, changes: Mapping[str, Any], where: str) -> dict[str, dict[str, Any]]:
+    """Return the changes by section and key, each converted to its field's type."""
     sections = {item.name: getattr(config, item.name) for item in dataclasses.fields(config)}
     known = [f"{name}.{item.name}" for name, value in sections.items() for item in dataclasses.fields(value)]
-    updates: dict[str, Any] = {}
+    checked: dict[str, dict[str, Any]] = {}
     for name, values in changes.items():
         if not isinstance(values, Mapping):
             raise ProbingError(f"{where}{name!r} stands outside a section. Sections: {', '.join(sections)}")
         for key in values:
             if f"{name}.{key}" not in known:
                 raise ProbingError(f"{where}{unknown('setting', f'{name}.{key}', known)}")
-        section = sections[name]
-        hints = typing.get_type_hints(type(section))
-        converted = {key: _convert(f"{where}{name}.{key}", value, hints[key]) for key, value in values.items()}
-        updates[name] = dataclasses.replace(section, **converted)
-    return dataclasses.replace(config, **updates)
+        if name not in sections:
+            raise ProbingError(f"{where}{unknown('section', name, sections)}")
+        hints = typing.get_type_hints(type(sections[name]))
+        checked[name] = {key: _convert(f"{where}{name}.{key}", value, hints[key]) for key, value in values.items()}
+    return checked
 
 
 def _convert(name: str, value: Any, hint: Any) -> Any:
