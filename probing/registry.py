@@ -89,7 +89,7 @@ class Registry:
     def _load(self, spec: str, load: Any) -> Any:
         try:
             return load()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise ProbingError(
                 f"{self.kind} {spec!r} could not be imported: {type(error).__name__}: {error}"
             ) from error
