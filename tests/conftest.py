@@ -1,0 +1,137 @@
+"""What many tests need: a cache of their own, task files, records, and texts to compare with."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from probing.registry import AGGREGATORS
+from probing.results import DataIdentity, ModelIdentity, Result, Scores, Timing, make_key
+from probing.tasks import COUNTERPARTS, TASKS, own_task
+
+GOLDEN = Path(__file__).with_name("golden")
+LINES = ("tr\tA\tthe cat sat .", "tr\tB\tdogs bark", "va\tA\tthe dog sat .", "te\tB\tcats bark")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--rewrite-goldens", action="store_true", help="Rewrite the texts in tests/golden.")
+
+
+@pytest.fixture(autouse=True)
+def cache_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Keep every test's cache apart from the user's and from other tests'."""
+    folder = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
+    return folder
+
+
+@pytest.fixture
+def task_file(tmp_path: Path) -> Callable[..., Path]:
+    """Return a function that writes a task file: of lines (sound ones by default), or of bytes as they are."""
+
+    def write(content: Iterable[str] | bytes = LINES, name: str = "my_task.txt") -> Path:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else "".join(f"{line}\n" for line in content).encode())
+        return path
+
+    return write
+
+
+def make_result(
+    task: str = "Tense",
+    model: str = "em",
+    accuracy: float | None = 80.0,
+    *,
+    seed: int = 0,
+    data: str = "mini",
+    preset: str = "mini",
+    majority: float = 50.0,
+    settings: dict[str, dict[str, Any]] | None = None,
+    **changes: Any,
+) -> Result:
+    """Return a finished record, or a failed one when there is no accuracy; `changes` replace whole fields."""
+    row = {known.name: known for known in TASKS + COUNTERPARTS}.get(task) or own_task(Path(f"{task}.txt"))
+    builtin = AGGREGATORS.builtins.get(model)
+    identity = ModelIdentity(
+        name=model,
+        label=builtin.label if builtin else model.rpartition(":")[2],
+        version="built-in" if builtin else hashlib.sha256(model.encode()).hexdigest(),
+    )
+    sha256 = hashlib.sha256(f"{data} {task}".encode()).hexdigest()
+    fields: dict[str, Any] = {
+        "task": task,
+        "family": row.family,
+        "seed": seed,
+        "preset": preset,
+        "data": DataIdentity(name=data, file=f"{row.file}.txt", sha256=sha256),
+        "model": identity,
+        "settings": settings or {"model": {"num_layers": 3, "layers_with_aggregator": []}, "training": {"patience": 4}},
+        "status": "failed" if accuracy is None else "finished",
+        "error": "the loss became nan in epoch 2" if accuracy is None else None,
+        "scores": None
+        if accuracy is None
+        else Scores(
+            dev_accuracy=accuracy + 1,
+            test_accuracy=accuracy,
+            majority_accuracy=majority,
+            best_epoch=2,
+            parameters=1234,
+            vocabulary_size=99,
+            curve=[{"epoch": epoch, "loss": 1 / epoch, "dev_accuracy": accuracy + 1} for epoch in (1, 2, 3)],
+            classes={
+                "PAST": {"train": 5, "dev": 1, "test": 1, "right": 1},
+                "PRES": {"train": 4, "dev": 1, "test": 1, "right": 0},
+            },
+            gold=[0, 1],
+            predictions=[0, 0],
+        ),
+        "timing": Timing(seconds=12.5, tokens_per_second=3000.0, finished_at="2026-01-02T03:04:05+00:00"),
+        "where": {"probing": "0.1.0", "torch": "2.13.0", "python": "3.11.9", "device": "cpu", "threads": 1},
+    } | changes
+    names = ("data", "task", "model", "preset", "settings", "seed")
+    return Result(**{"key": make_key(**{name: fields[name] for name in names}), **fields})
+
+
+@pytest.fixture(name="make_result", scope="session")
+def _make_result() -> Callable[..., Result]:
+    return make_result
+
+
+@pytest.fixture(scope="session")
+def paper_results() -> list[Result]:
+    """Return records that are the paper's own Table 1, as if measured with seed 0."""
+    return [make_result(task.name, model, task.paper[model]) for task in TASKS for model in ("base", "simple", "em")]
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """Return a function that compares a text with the one that a person has looked at (`make golden` rewrites it)."""
+
+    def compare(name: str, text: str) -> None:
+        path = GOLDEN / name
+        if request.config.getoption("--rewrite-goldens"):
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text + "\n", encoding="utf-8")
+        assert text + "\n" == path.read_text(encoding="utf-8")
+
+    return compare
+
+
+@pytest.fixture(scope="session")
+def change() -> Callable[..., Any]:
+    """Return dataclasses.replace, by dotted names: change(result, data__name="x")."""
+
+    def apply(item: Any, **values: Any) -> Any:
+        for name, value in values.items():
+            outer, _, inner = name.partition("__")
+            new = apply(getattr(item, outer), **{inner: value}) if inner else value
+            item = dataclasses.replace(item, **{outer: new})
+        return item
+
+    return apply

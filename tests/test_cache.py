@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import pytest
+
+from probing.cache import cache_folder, new_folder
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_the_cache_is_below_the_users_cache_folder(cache_home):
+    assert cache_folder("tasks") == cache_home / "probing" / "tasks"
+    assert not cache_folder("tasks").exists()
+
+
+def test_a_new_folder_appears_whole(tmp_path):
+    target = tmp_path / "deep" / "target"
+    with new_folder(target) as temporary:
+        (temporary / "a").write_text("1")
+        assert not target.exists()
+        assert temporary.parent == target.parent  # the same file system, or it could not be renamed
+    assert (target / "a").read_text() == "1"
+    assert target.stat().st_mode & 0o777 == 0o755
+    assert names(target.parent) == ["target"]
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_a_failure_leaves_nothing(tmp_path, error):
+    def fill():
+        with new_folder(tmp_path / "target") as temporary:
+            (temporary / "a").write_text("1")
+            raise error
+
+    with pytest.raises(error):
+        fill()
+    assert names(tmp_path) == []
+
+
+def test_the_folder_of_a_quicker_process_stays(tmp_path):
+    target = tmp_path / "target"
+    with new_folder(target) as mine:
+        (mine / "a").write_text("mine")
+        with new_folder(target) as quicker:
+            (quicker / "a").write_text("quicker")
+    assert (target / "a").read_text() == "quicker"
+    assert names(tmp_path) == ["target"]
+
+
+def test_an_empty_folder_in_the_way_is_filled(tmp_path):
+    (tmp_path / "target").mkdir()
+    with new_folder(tmp_path / "target") as temporary:
+        (temporary / "a").write_text("1")
+    assert names(tmp_path / "target") == ["a"]
+
+
+def test_a_file_in_the_way_is_an_error(tmp_path):
+    def fill():
+        with new_folder(tmp_path / "target") as temporary:
+            (temporary / "a").write_text("1")
+
+    (tmp_path / "target").write_text("a file")
+    with pytest.raises(OSError):
+        fill()
+    assert names(tmp_path) == ["target"]
+    assert (tmp_path / "target").read_text() == "a file"
