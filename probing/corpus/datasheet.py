@@ -1,36 +1,29 @@
-"""The datasheet of a data set: where it comes from, what is in it, and what can be had without reading a sentence.
-
-The baselines are computed from the files as written: the most frequent label, the best label for a sentence's length,
-the best label for the target form's frequency (where a label hangs on one word), and a bag of words (naive Bayes).
-"""
+"""The datasheet of a data set: where it comes from, what is in it, what was left out, and what chance would score."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
-from collections import Counter, defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from probing import __version__
+from probing.corpus.baselines import Splits, correlate_with_length, measure_baselines
+from probing.dataset import SPLITS
 from probing.tasks import Task
 
-
-class Labelled(Protocol):
-    """An instance as the builders make it."""
-
-    @property
-    def label(self) -> str: ...
-    @property
-    def tokens(self) -> Sequence[str]: ...
-    @property
-    def target(self) -> str | None: ...
-
-
-Instances = Mapping[str, Sequence[Labelled]]
+MAX_LABELS_LISTED = 30
+"""Of a task with more labels, the Markdown gives a summary; the JSON has them all."""
+BASELINES = {
+    "majority": "majority",
+    "length": "length",
+    "target_frequency": "target frequency",
+    "bag_of_words": "bag of words",
+}
+"""Name in the JSON -> column in tables."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,15 +38,18 @@ class TaskSheet:
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
     """Split -> label -> instances."""
     settings: dict[str, Any] = field(default_factory=dict)
+    """The bounds in force."""
     baselines: dict[str, float] = field(default_factory=dict)
-    """Test accuracy in percent of what does not read the sentence."""
-    correlations: dict[str, float] = field(default_factory=dict)
-    """Pearson's r of the label (a number, or 0 and 1) with the length, by split."""
+    """Test accuracy in percent of what hardly reads the sentence."""
+    length_correlation: dict[str, float] = field(default_factory=dict)
+    """Split -> Pearson's r of label and length, where labels are numbers or there are two of them."""
     targets: dict[str, list[str]] = field(default_factory=dict)
-    """The target forms of each split, for the tasks that keep them apart."""
+    """Split -> target forms, for the tasks that keep them apart."""
     dropped: dict[str, int] = field(default_factory=dict)
+    """Reason -> sentences of no use to the task."""
 
     def size(self, split: str) -> int:
+        """Return how many instances a split has."""
         return sum(self.counts.get(split, {}).values())
 
 
@@ -68,27 +64,128 @@ class Datasheet:
 
     @property
     def identity(self) -> str:
-        """A checksum of all task files, by which results name the data."""
-        lines = sorted(f"{sheet.file} {sheet.sha256}\n" for sheet in self.tasks if sheet.sha256)
+        """A checksum over the checksums of all task files, by which results name the data."""
+        lines = sorted(f"{sheet.sha256}  {sheet.file}\n" for sheet in self.tasks if sheet.sha256)
         return hashlib.sha256("".join(lines).encode()).hexdigest()
 
     def to_json(self) -> str:
+        """Return all of it, for machines."""
         content = {"identity": self.identity, "probing": __version__, **asdict(self)}
         return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
+    def to_table(self, style: str = "simple") -> str:
+        """Return a row for each task: its size and baselines, or why it was not built."""
+        from tabulate import tabulate
+
+        asked = {"tr": self.options["train"], "va": self.options["dev"], "te": self.options["test"]}
+        header = ["task", "classes", *SPLITS, *BASELINES.values(), "remark"]
+        rows = [
+            [
+                sheet.task,
+                len(sheet.counts.get("tr", ())) or "",
+                *(sheet.size(split) or "" for split in SPLITS),
+                *(sheet.baselines.get(name, "") for name in BASELINES),
+                _remark(sheet, asked),
+            ]
+            for sheet in self.tasks
+        ]
+        return tabulate(rows, header, tablefmt=style, floatfmt=".1f")
+
     def to_markdown(self) -> str:
-        return ""
+        """Return what a reader wants to know."""
+        return "\n".join([*_introduce(self), *(line for sheet in self.tasks for line in _describe(sheet))]) + "\n"
+
+
+def _remark(sheet: TaskSheet, asked: Mapping[str, int]) -> str:
+    if sheet.reason is not None:
+        return f"not built: {sheet.reason}"
+    share = sum(map(sheet.size, SPLITS)) / sum(asked.values())
+    # WC and the six bins of SeLen do not always divide the size evenly.
+    return "" if share > 0.99 else f"{100 * share:.2g} % of the size asked for: the corpus gives no more"
+
+
+def _introduce(sheet: Datasheet) -> Iterator[str]:
+    yield "# Datasheet\n"
+    yield f"Built by probing {__version__}. Identity of the data (SHA-256 over the task files): `{sheet.identity}`\n"
+    for title, content in (("Source", sheet.source), ("Options", sheet.options), ("Corpus", sheet.corpus)):
+        if content:
+            yield f"## {title}\n"
+            yield from _list(content)
+            yield ""
+    yield "## Tasks\n"
+    yield "Baselines are test accuracies in percent, learned on tr: the most frequent label, the best label for the"
+    yield "sentence's length, the best label for the target form's frequency, and naive Bayes on the bag of words.\n"
+    yield sheet.to_table("github")
+    yield ""
+
+
+def _describe(sheet: TaskSheet) -> Iterator[str]:
+    yield f"### {sheet.task}\n"
+    if sheet.reason is not None:
+        yield f"Not built: {sheet.reason}.\n"
+        return
+    yield f"`{sheet.file}`, SHA-256 `{sheet.sha256}`\n"
+    yield from _list(sheet.settings)
+    if sheet.length_correlation:
+        values = ", ".join(f"{value:.3f} ({split})" for split, value in sheet.length_correlation.items())
+        yield f"- Pearson's r of label and length: {values}"
+    if sheet.targets:
+        yield f"- target forms: {', '.join(f'{len(found)} ({split})' for split, found in sheet.targets.items())}"
+    yield ""
+    yield _tabulate_counts(sheet.counts)
+    if sheet.dropped:
+        yield "\nOf no use to the task:\n"
+        yield from _list(sheet.dropped)
+    yield ""
+
+
+def _tabulate_counts(counts: Mapping[str, Mapping[str, int]]) -> str:
+    from tabulate import tabulate
+
+    labels = sorted({label for by_label in counts.values() for label in by_label}, key=_label_order)
+    if len(labels) <= MAX_LABELS_LISTED:
+        rows = [[f"`{label}`", *(counts[split].get(label, 0) for split in counts)] for label in labels]
+    else:
+        rows = [
+            [title, *(pick([counts[split].get(label, 0) for label in labels]) for split in counts)]
+            for title, pick in ((f"fewest of {len(labels)} labels", min), ("most", max))
+        ]
+    rows.append(["all", *(sum(by_label.values()) for by_label in counts.values())])
+    return tabulate(rows, ["label", *counts], tablefmt="github", disable_numparse=[0])
+
+
+def _label_order(label: str) -> tuple[int, str]:
+    return (int(label), "") if label.isdecimal() else (0, label)
+
+
+def _list(content: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a Markdown list of names and values."""
+    for name, value in content.items():
+        yield f"- {name.replace('_', ' ')}: {_say(value)}"
+
+
+def _say(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_say(inner)}" for name, inner in value.items()) or "none"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        if all(isinstance(inner, int) for inner in value):
+            return " to ".join(map(str, value)) if len(value) == 2 else ", ".join(map(str, value))
+        return "; ".join(map(_say, value)) or "none"
+    return str(value)
 
 
 def describe_task(
     task: Task,
     path: Path,
-    splits: Instances,
+    splits: Splits,
+    *,
     settings: Mapping[str, Any],
     dropped: Mapping[str, int],
     frequencies: Mapping[str, int],
 ) -> TaskSheet:
     """Return the sheet of a task file just written."""
+    targets = {split: sorted({i.target for i in found if i.target is not None}) for split, found in splits.items()}
+    correlations = {split: correlate_with_length(found) for split, found in splits.items()}
     return TaskSheet(
         task=task.name,
         file=path.name,
@@ -96,30 +193,7 @@ def describe_task(
         counts={split: dict(sorted(Counter(i.label for i in found).items())) for split, found in splits.items()},
         settings=dict(settings),
         baselines=measure_baselines(splits, frequencies),
-        correlations={},
-        targets={},
+        length_correlation={split: value for split, value in correlations.items() if value is not None},
+        targets=targets if any(targets.values()) else {},
         dropped=dict(sorted(dropped.items())),
     )
-
-
-def measure_baselines(splits: Instances, frequencies: Mapping[str, int]) -> dict[str, float]:
-    """Return the test accuracy in percent of predictors that see little of a sentence."""
-    train, test = splits["tr"], splits["te"]
-    baselines = {
-        "majority": _best_label_by(train, test, lambda _: 0),
-        "length": _best_label_by(train, test, lambda i: len(i.tokens)),
-    }
-    return baselines
-
-
-def _best_label_by(train: Sequence[Labelled], test: Sequence[Labelled], key: Any) -> float:
-    """Learn the most frequent label of each key, and score it on the test split."""
-    counts: defaultdict[Hashable, Counter[str]] = defaultdict(Counter)
-    overall: Counter[str] = Counter()
-    for instance in train:
-        counts[key(instance)][instance.label] += 1
-        overall[instance.label] += 1
-    best = {value: min(found, key=lambda label: (-found[label], label)) for value, found in counts.items()}
-    default = min(overall, key=lambda label: (-overall[label], label))
-    hits = sum(best.get(key(instance), default) == instance.label for instance in test)
-    return round(100 * hits / len(test), 2)

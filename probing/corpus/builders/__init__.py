@@ -118,7 +118,9 @@ def _build_tasks(
             continue
         path = output / f"{task.file}.txt"
         write_atomically(path, format_splits(splits))
-        sheets.append(describe_task(task, path, splits, plan.settings, plan.dropped, survey.folded))
+        sheets.append(
+            describe_task(task, path, splits, settings=plan.settings, dropped=plan.dropped, frequencies=survey.folded)
+        )
     return sheets
 
 

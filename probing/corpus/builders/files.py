@@ -1,0 +1,103 @@
+"""Files of trees become a folder of task files: what `probe data build` does."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from probing.corpus.builders import build, choose_tasks
+from probing.corpus.datasheet import Datasheet
+from probing.corpus.trees import Format, Sentence, read_sentences
+from probing.dataset import hash_file
+from probing.errors import ProbingError
+
+TOKENS = {
+    "penn": "as in SentEval's files: Penn's `did n't` is `didn 't`, its quotes are \", its brackets are brackets",
+    "conllu": "words as written, split at clitics where this changes no letter; `did n't` is `didn 't`",
+}
+"""Reader -> how its tokens look."""
+
+
+def build_files(
+    paths: Sequence[Path],
+    format: Format,
+    output: Path,
+    *,
+    skip_bad: bool = False,
+    force: bool = False,
+    **options: Any,
+) -> Datasheet:
+    """Build tasks from files of trees, with progress on a terminal; `options` are those of `build`."""
+    check_output(output, force)
+    choose_tasks(options.get("tasks"), format == "conllu")  # so that a wrong name costs no reading
+    skipped: Counter[str] | None = Counter() if skip_bad else None
+    source = {
+        "files": [{"name": path.name, "sha256": _checksum(path)} for path in paths],
+        "reader": format,
+        "tokens": TOKENS[format],
+        # Filled while the files are read.
+        "bad_trees_skipped": skipped if skipped is not None else "none: a bad tree is an error",
+    }
+    with _Bars(sum(path.stat().st_size for path in paths)) as bars:
+        sentences = _read(paths, format, skipped, bars)
+        return build(sentences, output, source=source, progress=bars.show, **options)
+
+
+def check_output(output: Path, force: bool) -> None:
+    """Refuse a folder that has something in it, unless forced."""
+    if output.exists() and not output.is_dir():
+        raise ProbingError(f"{output}: not a folder. Name a folder for the task files with --output")
+    if not force and output.is_dir() and any(output.iterdir()):
+        raise ProbingError(f"{output}: the folder is not empty. Name another with --output, or overwrite with --force")
+
+
+def _checksum(path: Path) -> str:
+    if not path.is_file():
+        raise ProbingError(f"{path}: cannot be read ({'is a folder' if path.is_dir() else 'no such file'})")
+    return hash_file(path)[0]
+
+
+def _read(paths: Sequence[Path], format: Format, skipped: Counter[str] | None, bars: _Bars) -> Iterator[Sentence]:
+    for path in paths:
+        yield from read_sentences(path, format, skipped=skipped, progress=bars.show_bytes)
+        bars.end_file(path.stat().st_size)
+
+
+class _Bars:
+    """Progress bars on stderr, if it is a terminal: bytes while reading, then sentences, then tasks."""
+
+    def __init__(self, total_bytes: int) -> None:
+        console = Console(stderr=True)
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+        times = (TimeElapsedColumn(), TextColumn("left:"), TimeRemainingColumn())
+        self._progress = Progress(*columns, *times, console=console, transient=True, disable=not console.is_terminal)
+        self._reading = self._progress.add_task("reading (bytes)", total=total_bytes)
+        self._stages: dict[str, Any] = {}
+        self._bytes = 0
+
+    def __enter__(self) -> _Bars:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def show_bytes(self, done: int) -> None:
+        self._progress.update(self._reading, completed=self._bytes + done)
+
+    def end_file(self, size: int) -> None:
+        self._bytes += size
+        self.show_bytes(0)
+
+    def show(self, stage: str, done: int, total: int | None) -> None:
+        """Show how far a stage of the build has come; reading is shown by bytes, which have an end."""
+        if total is None:
+            return
+        if stage not in self._stages:
+            self._stages[stage] = self._progress.add_task(stage, total=total)
+        self._progress.update(self._stages[stage], completed=done)
