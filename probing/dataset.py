@@ -70,7 +70,7 @@ def iterate_lines(path: Path) -> Iterator[tuple[int, str]]:
                 text = line.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError as error:
                 raise ProbingError(
-                    f"{path}:{number}: not UTF-8 (byte 0x{line[error.start]:02x} at column {error.start + 1}). "
+                    f"{path}:{number}: not UTF-8 (byte 0x{error.object[error.start]:02x} at column {error.start + 1}). "
                     "Save the file as UTF-8"
                 ) from None
             yield number, text.rstrip("\r\n")
@@ -253,9 +253,11 @@ def load_task(path: Path) -> IndexedTask:
     folder = cache_folder("tasks") / f"{sha256}-{INDEX_VERSION}"
     try:
         return _load_index(folder, path, sha256, blob)
-    except (OSError, ValueError, KeyError):  # not cached yet, or damaged
+    except (OSError, EOFError, ValueError, KeyError, TypeError, RecursionError):  # not cached yet, or damaged
         shutil.rmtree(folder, ignore_errors=True)
     task = index_task(read_task_file(path))
+    if task.sha256 != sha256:
+        raise ProbingError(f"{path}: the file changed while it was read. Try again when it is complete")
     with contextlib.suppress(OSError):  # a cache that cannot be written costs time, nothing else
         _save_index(task, folder)
     return task
@@ -263,10 +265,13 @@ def load_task(path: Path) -> IndexedTask:
 
 def _load_index(folder: Path, path: Path, sha256: str, blob: str) -> IndexedTask:
     def load(name: str) -> Integers:
-        return np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False))
+        numbers = np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
+        if numbers.dtype != np.int64 or numbers.ndim != 1:
+            raise ValueError(f"{name}.npy is not a list of whole numbers")
+        return np.asarray(numbers)
 
     texts = json.loads((folder / "words.json").read_text(encoding="utf-8"))
-    return IndexedTask(
+    task = IndexedTask(
         path=path,
         sha256=sha256,
         blob=blob,
@@ -277,6 +282,21 @@ def _load_index(folder: Path, path: Path, sha256: str, blob: str) -> IndexedTask
             name: PackedSplit(load(f"{name}-tokens"), load(f"{name}-offsets"), load(f"{name}-labels"))
             for name in SPLITS
         },
+    )
+    if not (0 < len(task.frequencies) <= len(task.words) and all(_is_whole(task, name) for name in SPLITS)):
+        raise ValueError("the index does not fit together")
+    return task
+
+
+def _is_whole(task: IndexedTask, name: str) -> bool:
+    split = task.splits[name]
+    return (
+        len(split.offsets) == len(split) + 1 > 1
+        and split.offsets[0] == 0
+        and bool((np.diff(split.offsets) > 0).all())
+        and split.offsets[-1] == len(split.tokens)
+        and 0 < split.tokens.min() <= split.tokens.max() <= len(task.words)
+        and 0 <= split.labels.min() <= split.labels.max() < len(task.labels)
     )
 
 
