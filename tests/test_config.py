@@ -9,6 +9,8 @@ from probing.errors import ProbingError
 
 SETTINGS = [f"{s.name}.{f.name}" for s in dataclasses.fields(Config) for f in dataclasses.fields(s.default_factory)]
 KNOWN = ", ".join(SETTINGS)
+LAYERS = "model.layers_with_aggregator must be layers from 1 to model.num_layers=3. Got"
+TEMPERATURES = "model.inverse_temperature must be one number for each of model.iterations=3. Got"
 
 
 def error_of(*settings, toml=None, preset="paper"):
@@ -139,10 +141,10 @@ def test_an_unknown_setting(setting, hint):
         (["model.votes=both"], "model.votes must be shared or per_head. Got 'both'"),
         (["model.squash=yes"], "model.squash must be true or false. Got 'yes'"),
         (["model.squash=1"], "model.squash must be true or false. Got '1'"),
-        (["model.layers_with_aggregator=0"], "model.layers_with_aggregator must be layers from 1 to model.num_layers=3. Got '0'"),
-        (["model.layers_with_aggregator=1,4"], "model.layers_with_aggregator must be layers from 1 to model.num_layers=3. Got '1,4'"),
+        (["model.layers_with_aggregator=0"], f"{LAYERS} '0'"),
+        (["model.layers_with_aggregator=1,4"], f"{LAYERS} '1,4'"),
         (["model.layers_with_aggregator=1;2"], "model.layers_with_aggregator must be a whole number. Got '1;2'"),
-        (["model.inverse_temperature=1,2"], "model.inverse_temperature must be one number for each of model.iterations=3. Got '1.0,2.0'"),
+        (["model.inverse_temperature=1,2"], f"{TEMPERATURES} '1.0,2.0'"),
         (["model.inverse_temperature=1,2,inf"], "model.inverse_temperature must be a number. Got inf"),
         (["training.max_epochs=0"], "training.max_epochs must be at least 1. Got 0"),
         (["training.patience=0"], "training.patience must be at least 1. Got 0"),
@@ -154,7 +156,7 @@ def test_an_unknown_setting(setting, hint):
         (["training.learning_rate=inf"], "training.learning_rate must be a number. Got inf"),
         (["training.clip_norm=-1"], "training.clip_norm must be 0 or above. Got -1.0"),
     ],
-)  # fmt: skip
+)
 def test_a_value_that_makes_no_sense(settings, text):
     assert error_of(*settings) == text
 
@@ -203,7 +205,7 @@ def test_a_file_that_says_nothing_changes_nothing(toml, text):
     ("text", "message"),
     [
         ("num_layers = 2", "'num_layers' stands outside a section. Sections: model, training"),
-        ("[model]\nnum_layer = 2", f"unknown setting 'model.num_layer'. Did you mean 'model.num_layers'? Known: {KNOWN}"),
+        ("[model]\nnum_layer=2", f"unknown setting 'model.num_layer'. Did you mean 'model.num_layers'? Known: {KNOWN}"),
         ("[modell]\n", "unknown section 'modell'. Did you mean 'model'? Known: model, training"),
         ("[model.num_layers]\nx = 1", "model.num_layers must be a whole number. Got {'x': 1}"),
         ("[model]\nnum_layers = 2.5", "model.num_layers must be a whole number. Got 2.5"),
@@ -218,7 +220,7 @@ def test_a_file_that_says_nothing_changes_nothing(toml, text):
         ("[model]\nlayers_with_aggregator = true", "model.layers_with_aggregator must be a whole number. Got 'True'"),
         ("[[model]]\nnum_layers = 2", "'model' stands outside a section. Sections: model, training"),
     ],
-)  # fmt: skip
+)
 def test_a_file_with_a_mistake_is_named(toml, text, message):
     path = toml(text)
     assert error_of(toml=path) == f"{path}: {message}"

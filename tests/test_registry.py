@@ -117,7 +117,9 @@ def test_a_colon_in_a_folders_name(plugin, tmp_path):
 
 def test_dataclasses_work_in_a_file(plugin):
     """They look their module up in sys.modules."""
-    text = "from __future__ import annotations\nfrom dataclasses import dataclass\n@dataclass\nclass Mine:\n    a: int = 1\n"
+    text = (
+        "from __future__ import annotations\nimport dataclasses\n@dataclasses.dataclass\nclass Mine:\n    a: int = 1\n"
+    )
     assert AGGREGATORS.find(f"{plugin(text)}:Mine").object().a == 1
 
 
