@@ -6,12 +6,15 @@ on the same machine stands under `timing`.
 
 from __future__ import annotations
 
+import builtins
 import dataclasses
 import hashlib
 import json
 import os
 import re
+import sys
 import tempfile
+import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -19,6 +22,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from probing.errors import ProbingError
+from probing.tasks import Family
 
 FORMAT = 1
 """Rises when records change their form, or when the same settings give other numbers."""
@@ -83,7 +87,7 @@ class Result:
     """One cell: what ran, what came out, and where."""
 
     task: str
-    family: str
+    family: Family
     seed: int
     preset: str
     data: DataIdentity
@@ -123,7 +127,7 @@ class Store:
 
     def path(self, *, data: str, task: str, model: str, preset: str, seed: int, key: str) -> Path:
         parts = (data, task, model, preset, f"seed{seed}", key[:12])
-        return self.folder / ("--".join(re.sub(r"[^\w.+-]+", "_", part) for part in parts) + ".json")
+        return self.folder / ("--".join(_shorten(re.sub(r"[^\w.+-]+", "_", part)) for part in parts) + ".json")
 
     def path_of(self, result: Result) -> Path:
         return self.path(
@@ -139,6 +143,8 @@ class Store:
         """Write a record so that it is there whole or not at all."""
         path = self.path_of(result)
         text = json.dumps(dataclasses.asdict(result), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        # A folder's name need not be Unicode; Python's escape for its stray bytes is JSON's as well.
+        text = text.encode(errors="backslashreplace").decode()
         try:
             write_atomically(path, text + "\n")
         except OSError as error:
@@ -154,6 +160,11 @@ class Store:
             except ProbingError as error:
                 on_damaged(str(error))
         return results
+
+
+def _shorten(name: str) -> str:
+    """Cut a name so that a file name of six fits any file system; the key tells apart what the cut makes equal."""
+    return name.encode()[:40].decode(errors="ignore")
 
 
 def write_atomically(path: Path, text: str) -> None:
@@ -189,40 +200,41 @@ def read_result(path: Path) -> Result:
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ProbingError(f"{path}: not a result record of format {FORMAT}. Delete it and run the cell again")
     try:
-        return typing.cast(Result, _build(Result, content))
-    except (TypeError, KeyError, ValueError) as error:
+        result = typing.cast(Result, _build(Result, content, "the record"))
+        if (result.status == "finished") != (result.scores is not None):
+            raise TypeError("finished records have scores, failed ones have none")
+    except TypeError as error:
         raise ProbingError(f"{path}: not a result record ({error}). Delete it and run the cell again") from None
+    return result
 
 
-_NESTED: dict[str, Any] = {"data": DataIdentity, "model": ModelIdentity, "scores": Scores, "timing": Timing}
+def _build(hint: Any, value: Any, name: str) -> Any:
+    """Return what a type hint asks for from what JSON gave, checked to the bottom."""
+    if dataclasses.is_dataclass(hint):
+        hints = typing.get_type_hints(hint)
+        if not isinstance(value, dict) or value.keys() != hints.keys():
+            raise TypeError(f"{name} must have exactly the fields {', '.join(hints)}")
+        return hint(**{key: _build(hints[key], value[key], key) for key in hints})  # type: ignore[operator]
+    if isinstance(hint, types.UnionType):
+        chosen = [item for item in typing.get_args(hint) if (item is types.NoneType) == (value is None)]
+        return _build(chosen[0], value, name)
+    if not _fits(value, hint):
+        kind = hint.__name__ if isinstance(hint, type) else str(hint).replace("typing.", "")
+        raise TypeError(f"{name} is not of type {kind}")
+    return value
 
 
-def _build(kind: Any, content: Mapping[str, Any]) -> Any:
-    """Make a dataclass of a JSON object, checking the type of every field."""
-    values = dict(content)
-    for item in dataclasses.fields(kind):
-        if item.name not in values:
-            raise KeyError(f"{item.name} is missing")
-        value = values[item.name]
-        if item.name in _NESTED and isinstance(value, dict):
-            values[item.name] = _build(_NESTED[item.name], value)
-        elif not _fits(value, item.type):
-            raise TypeError(f"{item.name} is not of type {item.type}")
-    return kind(**values)
-
-
-_JSON_TYPES: dict[str, Any] = {
-    "str": str,
-    "int": int,
-    "float": (int, float),
-    "bool": bool,
-    "list": list,
-    "dict": dict,
-    "Literal": str,
-    "None": type(None),
-}
-
-
-def _fits(value: Any, annotation: Any) -> bool:
-    names = [part.strip().partition("[")[0] for part in str(annotation).split("|")]
-    return any(isinstance(value, _JSON_TYPES.get(name, ())) for name in names)
+def _fits(value: Any, hint: Any) -> bool:
+    inner = typing.get_args(hint)
+    match typing.get_origin(hint) or hint:
+        case typing.Literal:
+            return value in inner
+        case builtins.list:
+            return isinstance(value, list) and all(_fits(item, inner[0]) for item in value)
+        case builtins.dict:
+            return isinstance(value, dict) and all(_fits(item, inner[1]) for item in value.values())
+        case builtins.float:
+            return type(value) in (int, float) and abs(value) <= sys.float_info.max
+        case typing.Any:
+            return True
+    return type(value) is hint
