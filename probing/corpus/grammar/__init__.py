@@ -27,6 +27,8 @@ _LONG = weigh({LISTS: 30.0, FLAT: 25.0, MIXED: 22.0, DEEP: 22.0, CHAIN: 1.0})
 _STYLES = [_SHORT if length < 10 else _MIDDLE if length < 16 else _LONG for length in range(MAX_LENGTH + 2)]
 """Long sentences are more often flat and short ones deep, so that depth does not follow from length."""
 
+_PLURALITIES = [1.0 if length < 12 else 0.85 if length < 15 else 0.62 for length in range(MAX_LENGTH + 2)]
+
 
 def generate(seed: int, count: int | None = None) -> Iterator[Sentence]:
     """Yield sentences of 5 to 28 tokens with their trees: `count` of them, or without end."""
@@ -40,7 +42,8 @@ def _generate(random: Callable[[], float]) -> Iterator[Sentence]:
         length = _LENGTHS(random)
         writer.style = _STYLES[length](random)
         writer.past = random() < 0.55
-        writer.plain = False
+        writer.plain = writer.timed = False
+        writer.plurality = _PLURALITIES[length]
         tree = _capitalize(SENTENCES(random)(writer, length))
         tags: list[str] = []
         tokens: list[str] = []

@@ -50,6 +50,10 @@ from probing.corpus.trees import Tree
 _STATES = zipf(inflect_all(STATES))
 _TELLING = zipf(inflect_all(TELLING))
 _WISHES = zipf(inflect_all(WISHES))
+_EFFORTS = zipf(inflect_all("try learn agree manage refuse plan decide"))
+"""What may be wished for in its turn: `hoped to try to sleep`, but not `hoped to want to sleep`."""
+_IDLE_WISHES = frozenset(inflect_all("want* need* prefer* hope expect fail promise"))
+_ACTIVITIES: Choice[Kind] = weigh({act_on: 4.0, act: 2.0, go: 2.0})
 _ORDERS = zipf(inflect_all(ORDERS))
 _HABITS = zipf(inflect_all(HABITS))
 _PERCEPTION = zipf(inflect_all(PERCEPTION))
@@ -62,8 +66,8 @@ _WHEN: Tree = ("WHADVP", (("WRB", "when"),))
 
 SUBJECTS = weigh({
     "person": 62.0, "animal": 12.0, "vehicle": 3.0, "event": 3.5, "idea": 3.5, "nature": 2.0, "plant": 2.0,
-    "device": 2.0, "document": 1.5, "treasure": 1.5, "clothing": 1.5, "food": 1.5, "room": 1.5, "container": 1.0, "furniture": 1.0,
-    "body": 1.0, "tool": 1.0, "ground": 0.8, "music": 0.7, "drink": 0.7,
+    "device": 2.0, "document": 1.5, "treasure": 1.5, "clothing": 1.5, "food": 1.5, "room": 1.5, "container": 1.0,
+    "furniture": 1.0, "body": 1.0, "tool": 1.0, "ground": 0.8, "music": 0.7, "drink": 0.7,
 })  # fmt: skip
 
 
@@ -97,7 +101,10 @@ def _say_that(w: Writer, room: int, *, always: bool = False) -> Tree:
 
 def wish(w: Writer, sense: str, room: int) -> Predicate:
     """`wanted to sleep`."""
-    return _WISHES(w.random), (build_infinitive(*choose_predicate(w, sense, room - 2)),)
+    verb, rest = choose_predicate(w, sense, room - 2)
+    if verb in _IDLE_WISHES and rest[0][0] == "S":
+        verb = _EFFORTS(w.random)
+    return _WISHES(w.random), (build_infinitive(verb, rest),)
 
 
 def command(w: Writer, sense: str, room: int) -> Predicate:
@@ -109,7 +116,7 @@ def command(w: Writer, sense: str, room: int) -> Predicate:
 
 def keep_doing(w: Writer, sense: str, room: int) -> Predicate:
     """`started singing`."""
-    verb, rest = choose_predicate(w, sense, room - 1)
+    verb, rest = _ACTIVITIES(w.random)(w, sense, max(room - 1, 2))
     if verb.stative:
         return _WISHES(w.random), (build_infinitive(verb, rest),)
     return _HABITS(w.random), (build_gerund(verb, rest),)
@@ -201,13 +208,20 @@ def say_clause(
     *,
     subject: Nominal | None = None,
     sense: str | None = None,
+    kinds: Choice[Kind] | None = None,
     lone: bool = True,
     least: int = 1,
 ) -> Clause:
-    """Return a finite clause; `lone` allows a single name or bare noun as its subject, `least` is its least size."""
+    """Return a finite clause.
+
+    `lone` allows a single name or bare noun as its subject, `least` is its least size; with `kinds`, it is about a
+    person who does something in one of these ways.
+    """
     random = w.random
     if subject is None:
-        if sense is None:
+        if kinds is not None:
+            sense = "person"
+        elif sense is None:
             if room > 3 and least == 1 and random() < 0.03:
                 return _say_there(w, room)
             sense = SUBJECTS(random)
@@ -223,7 +237,8 @@ def say_clause(
         room -= size
         tail = (say_adverbial(w, size, subject, sense),)
     pattern = choose_pattern(w, room)
-    verb, rest = choose_predicate(w, sense, room - COSTS[pattern])
+    kind = choose_predicate if kinds is None else kinds(random)
+    verb, rest = kind(w, sense, max(room - COSTS[pattern], 4 if kinds else 1))
     predicate = build_finite(w, verb, rest + tail, subject.agreement, pattern)
     return Clause(subject, contract(w, subject, predicate))
 

@@ -71,8 +71,6 @@ _LAST_TIMES: Choice[Tree] = zipf([
     ("PP", (("IN", "in"), ("NP", (_THE, ("NN", "end"))))),
     ("PP", (("IN", "at"), ("NP", (("JJ", "last"),)))),
 ])  # fmt: skip
-_MIRRORED_PRONOUNS = weigh({HE: 21.0, SHE: 21.0, THEY: 48.0, IT: 10.0})
-"""How often a described person or animal is called so; what begins a mirrored sentence follows it."""
 _PERSON_KINDS: Choice[Kind] = weigh({act: 3.0, go: 4.0, stay: 2.0, act_toward: 3.0, be_described: 2.0})
 _ANIMAL_KINDS: Choice[Kind] = weigh({act: 3.0, go: 4.0, be_described: 1.0})
 
@@ -88,7 +86,7 @@ poor | sell steal | treasure clothing
 cold | wear mend | clothing
 lonely | visit invite | person
 curious | open search | container room
-dirty | wash rub | body
+dirty | wash mend | clothing
 afraid | hide escape run |
 lazy | sleep rest wait |
 """
@@ -124,10 +122,11 @@ def _pair(w: Writer, room: int) -> tuple[Tree, Tree, Tree]:
     share = 0.5 if w.random() < 0.4 else 0.3 + 0.4 * w.random()
     size = max(3, int(room * share))
     first, second = kind(w, size, max(room - size, 3))
-    opened = int(w.random() * 12)
+    conjunction = conjunctions(w.random)
+    opened = int(w.random() * 10) if conjunction is _AND else -1
     return (
         _open(w, first) if opened == 0 else first.tree,
-        conjunctions(w.random),
+        conjunction,
         _open(w, second) if opened == 1 else second.tree,
     )
 
@@ -145,7 +144,7 @@ def _define(w: Writer, sense: str, room: int, noun: Noun | None = None, *, plura
     """Return `the`, perhaps an adjective or a place, and a noun."""
     noun = noun or NOUNS[sense](w.random)
     if plural is None:
-        plural = w.random() < 0.48
+        plural = w.random() < 0.48 * w.plurality
     leaf = noun.plural if plural else noun.singular
     adjective = (ADJECTIVES[sense](w.random).leaf,) if room > 2 and w.random() < 0.7 else ()
     phrase: Tree = ("NP", (_THE, *adjective, leaf))
@@ -157,7 +156,7 @@ def _define(w: Writer, sense: str, room: int, noun: Noun | None = None, *, plura
 def _introduce(w: Writer, sense: str, room: int) -> tuple[Nominal, Noun, bool]:
     """Return an indefinite noun phrase, with its noun and whether it is plural."""
     noun = NOUNS[sense](w.random)
-    plural = w.random() < PLURAL_CHANCES[sense]
+    plural = w.random() < PLURAL_CHANCES[sense] * w.plurality
     adjective = ADJECTIVES[sense](w.random) if room > 2 else None
     determiner = NUMBERS(w.random) if plural else adjective.article if adjective else noun.article
     if sense in MASS:
@@ -194,6 +193,13 @@ def _wish_or_state(w: Writer, room: int) -> Predicate:
 
 def _animate(w: Writer) -> str:
     return "person" if w.random() < 0.8 else "animal"
+
+
+def _mirror(w: Writer) -> int:
+    """Return a pronoun as often as a described person or animal is called so."""
+    if w.random() < 0.48 * w.plurality:
+        return THEY
+    return IT if w.random() < 0.12 else HE if w.random() < 0.5 else SHE
 
 
 def _times(w: Writer, room: int, chance: float) -> tuple[tuple[Tree, ...], tuple[Tree, ...], int]:
@@ -245,7 +251,7 @@ def _acquire(w: Writer, subject: Nominal, sense: str, room: int) -> tuple[Clause
 
 def describe_new(w: Writer, first: int, second: int) -> Pair:
     """`she bought a ring , and the ring was golden`."""
-    pronoun = _MIRRORED_PRONOUNS(w.random)
+    pronoun = _mirror(w)
     sense = "animal" if pronoun == IT else "person"
     opening, thing_sense, noun, plural, _ = _acquire(w, refer(pronoun), sense, first)
     subject = _define(w, thing_sense, 2, noun, plural=plural)
@@ -271,7 +277,7 @@ def _use(w: Writer, subject: Nominal, thing: Nominal, sense: str, room: int) -> 
 
 def use_new(w: Writer, first: int, second: int) -> Pair:
     """`she baked a cake , and Tom ate it`."""
-    pronoun = _MIRRORED_PRONOUNS(w.random)
+    pronoun = _mirror(w)
     opening, sense, _, _, thing = _acquire(w, refer(pronoun), "animal" if pronoun == IT else "person", first)
     return opening, _use(w, name_person(w), thing, sense, second - 1)
 
@@ -281,7 +287,7 @@ def pass_on(w: Writer, first: int, second: int) -> Pair:
     if w.random() < 0.5:
         giver, taker, used = name_person(w), name_person(w), 1
     else:
-        plural = w.random() < 0.48
+        plural = w.random() < 0.48 * w.plurality
         giver, taker, used = _define(w, "person", 2, plural=plural), _define(w, "person", 2, plural=plural), 2
     opening, sense, _, _, thing = _acquire(w, giver, "person", first - used + 1)
     return opening, _use(w, taker, thing, sense, second - used)
@@ -290,7 +296,7 @@ def pass_on(w: Writer, first: int, second: int) -> Pair:
 def compare(w: Writer, first: int, second: int) -> Pair:
     """`the king slept , and the queen slept as well`, `the king slept , but the queen did not`."""
     sense = "person"
-    plural = w.random() < 0.48
+    plural = w.random() < 0.48 * w.plurality
     if w.random() < 0.4:
         subject, other, used = name_person(w), name_person(w), 1
     else:
@@ -320,7 +326,7 @@ def warn(w: Writer, first: int, second: int) -> Pair:
 _LOSSES: Choice[Tree] = weigh({("VB", "miss"): 1.0, ("VB", "lose"): 1.0})
 _KINDS: Choice[tuple[Callable[[Writer, int, int], Pair], Choice[Tree]]] = Choice(
     (
-        (tell_sequence, _CONJUNCTIONS),
+        (tell_sequence, weigh({_AND: 1.0})),
         (tell_reaction, weigh({_AND: 1.0})),
         (call_new, _CONJUNCTIONS),
         (describe_new, _CONJUNCTIONS),

@@ -146,7 +146,7 @@ _ADJECTIVES = {
         "pink cotton fancy",
     "document": "long short interesting old boring famous important useful secret difficult funny strange serious "
         "thick brief lengthy detailed",
-    "body": "left right cold strong long broken warm bare swollen sore dirty hairy",
+    "body": "cold strong long broken warm swollen sore dirty stiff",
     "plant": "green tall beautiful dry wild small pretty healthy lovely thorny leafy",
     "music": "old new expensive loud wooden cheap antique",
     "idea": "good new simple strange bad clever important difficult dangerous silly wonderful serious obvious terrible "

@@ -64,7 +64,6 @@ MODIFIERS = {
     "container": _places(_THING),
     "clothing": _places("on furniture 3, in container 3, from city 2"),
     "document": _places("about person 3, about event 3, about animal 3, on furniture 2, in container 2, from person 2"),
-    "body": _places("of person 1"),
     "plant": _places("in room 3, behind room 2, on ground 2, near furniture 1"),
     "music": _places("from city 2, in room 2, on furniture 1"),
     "idea": _places("of person 3, about event 3, about person 2, about room 2, about animal 1"),
@@ -92,8 +91,8 @@ def say_noun_phrase(w: Writer, sense: str, room: int, *, obj: bool = False, lone
     x = w.random()
     if room == 2:
         return name_with_title(w) if sense == "person" and x < 0.1 else describe(w, sense, 2)
-    if room == 3:
-        return possess(w, sense, 3) if x < 0.14 else describe(w, sense, 3)
+    if room == 3 or sense == "body":
+        return possess(w, sense, 3) if x < 0.14 and sense != "body" else describe(w, sense, 3)
     if room == 4:
         if x < 0.2:
             return possess(w, sense, 4)

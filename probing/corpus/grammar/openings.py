@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from probing.corpus.grammar.auxiliaries import build_gerund, build_infinitive
 from probing.corpus.grammar.clauses import choose_predicate, say_clause
-from probing.corpus.grammar.lexicon import NUMBERS, zipf_leaves
+from probing.corpus.grammar.lexicon import NUMBERS, Choice, weigh, zipf_leaves
 from probing.corpus.grammar.nominals import locate, say_noun_phrase
 from probing.corpus.grammar.phrases import FLAT, Writer, tell_time
-from probing.corpus.grammar.predicates import act_on, go
+from probing.corpus.grammar.predicates import Kind, act_on, act_toward, act_with_particle, give, go
 from probing.corpus.trees import Tree
 
 ADVERBS = zipf_leaves(
     "RB",
     "suddenly finally soon fortunately usually sometimes unfortunately surprisingly apparently meanwhile eventually "
     "clearly obviously luckily naturally afterwards later",
+    label="ADVP",
 )
 CONNECTING_ADVERBS = zipf_leaves("RB", "then now suddenly finally soon still later usually sometimes", label="ADVP")
 PLACE_ADVERBS = zipf_leaves("RB", "outside upstairs inside downstairs here there", label="ADVP")
 """Adverbs that cannot stand between a pronoun and its verb, even after a swap."""
 PREVERBAL_ADVERBS = zipf_leaves(
-    "RB", "never always often rarely quickly secretly really hardly quietly carefully proudly simply"
+    "RB", "never always often rarely quickly secretly really hardly quietly carefully proudly simply", label="ADVP"
 )
+ACTIONS: Choice[Kind] = weigh({act_on: 6.0, go: 2.0, act_toward: 2.0, act_with_particle: 1.0, give: 1.0})
+"""What one may do for a purpose."""
 _LAST = zipf_leaves("NN", "night week year month summer winter spring")
 _DAYS = zipf_leaves("NN", "morning day evening afternoon year week")
 _LATER: Tree = ("RB", "later")
@@ -32,12 +35,14 @@ _WHEN: Tree = ("WHADVP", (("WRB", "when"),))
 def open_with_adverb(w: Writer, room: int) -> Tree:
     """`suddenly`, `two days later`, `very soon`."""
     if room > 2 and w.past and w.random() < 0.25:
+        w.timed = True
         return ("ADVP", (("NP", (NUMBERS(w.random), _UNITS(w.random))), _LATER))
     return ADVERBS(w.random)
 
 
 def open_with_time(w: Writer, room: int) -> Tree:
     """A noun phrase of time: `last night`, `every morning`, `this year`."""
+    w.timed = True
     x = w.random()
     if x < 0.2:
         return ("NP", (("NN", "yesterday" if w.past else "today"),))

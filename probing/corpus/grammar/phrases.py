@@ -46,12 +46,16 @@ SINGULAR, PLURAL, FIRST = range(3)
 class Writer:
     """What is decided once for a sentence."""
 
-    __slots__ = ("past", "plain", "random", "style")
+    __slots__ = ("past", "plain", "plurality", "random", "style", "timed")
 
     def __init__(self, random: Random) -> None:
         self.random = random
         self.style = MIXED
         self.past = True
+        self.plurality = 1.0
+        """How many of the usual plurals are used: fewer where lists, which are plural, are common."""
+        self.timed = False
+        """Whether a time has been named already."""
         self.plain = False
         """A plain sentence has no coordination inside its clauses."""
 
@@ -135,7 +139,7 @@ def say_shortest(w: Writer, sense: str, *, obj: bool, lone: bool) -> Nominal:
     if sense in MASS:
         noun = NOUNS[sense](random)
         return Nominal(("NP", (noun.singular,)), SINGULAR, IT)
-    if random() < 0.45:
+    if random() < (0.8 if obj else 0.45):
         return refer(IT if random() < 0.6 else THEY, obj=obj)
     noun = NOUNS[sense](random)
     return Nominal(("NP", (noun.plural,)), PLURAL, THEY)
@@ -146,7 +150,7 @@ def describe(w: Writer, sense: str, room: int, *, plural: bool | None = None, in
     random = w.random
     noun = NOUNS[sense](random)
     if plural is None:
-        plural = random() < PLURAL_CHANCES[sense]
+        plural = random() < PLURAL_CHANCES[sense] * w.plurality
     adjective = ADJECTIVES[sense](random) if room > 2 else None
     determiner: Tree
     if indefinite:
@@ -189,7 +193,7 @@ def possess(w: Writer, sense: str, room: int) -> Nominal:
     """Return a noun phrase with an owner before it: `Mary 's dog`, `the king 's old dog`."""
     random = w.random
     noun = NOUNS[sense](random)
-    plural = random() < PLURAL_CHANCES[sense]
+    plural = random() < PLURAL_CHANCES[sense] * w.plurality
     owner = describe(w, "person", 2, plural=False).tree if room > 3 else name_person(w).tree
     owned: tuple[Tree, ...] = (("NP", (*owner[1], ("POS", "'s"))),)
     if room > 4:
@@ -236,12 +240,12 @@ def tell_time(w: Writer, room: int) -> Tree:
             return ("PP", (("IN", "at"), ("NP", (_POINTS(random),))))
         if x < 0.7:
             return ("PP", (("IN", "on"), ("NP", (WEEKDAYS(random),))))
-        if x < 0.85 or not w.past:
+        if x < 0.85 or w.timed or not w.past:
             return ("PP", (("IN", "in"), ("NP", (MONTHS(random),))))
         return ("PP", (("IN", "in"), ("NP", (YEARS(random),))))
     if x < 0.4:
         return ("PP", (("IN", "in"), ("NP", (_THE, _TIMES_OF_DAY(random)))))
-    if x < 0.65 and w.past:
+    if x < 0.65 and w.past and not w.timed:
         return ("ADVP", (("NP", (NUMBERS(random), _UNITS(random))), _AGO))
     event = describe(w, "event", min(room - 1, 3), plural=False)
     return ("PP", (_AROUND_EVENTS(random), event.tree))

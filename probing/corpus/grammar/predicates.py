@@ -46,6 +46,8 @@ _GIVING = zipf(inflect_all(GIFTS))
 _GIFT_SENSES = weigh({"document": 4.0, "treasure": 4.0, "food": 3.0, "clothing": 2.0, "tool": 1.0, "plant": 1.0})
 _THERE = weigh({"person": 3.0, "animal": 3.0, "vehicle": 2.0, "treasure": 2.0, "plant": 1.0})
 _DEGREES = zipf_leaves("RB", "very so too rather quite extremely")
+_SHARED = frozenset(["laugh", "sing", "work", "wait", "dance", "swim"])
+"""What one may do in company."""
 _WITH: Tree = ("IN", "with")
 _BY: Tree = ("IN", "by")
 _TO: Tree = ("TO", "to")
@@ -97,10 +99,10 @@ def act_on(w: Writer, sense: str, room: int) -> Predicate:
     group = GROUPS_BY_SUBJECT[sense](random)
     space, rest = split_room(w, room - 1)
     noun = say_noun_phrase(w, group.objects(random), space, obj=True)
-    return group.verbs(random), (
-        noun.tree,
-        *add_adjuncts(w, rest, tool=group.tool, manner=sense == "person", company=sense == "person"),
-    )
+    person = sense == "person"
+    # After a relative clause, an adverb of manner could change places with the clause's verb.
+    adjuncts = add_adjuncts(w, rest, tool=group.tool, manner=person and space < 5, company=person)
+    return group.verbs(random), (noun.tree, *adjuncts)
 
 
 def act(w: Writer, sense: str, room: int) -> Predicate:
@@ -108,7 +110,7 @@ def act(w: Writer, sense: str, room: int) -> Predicate:
     verb = INTRANSITIVES[sense](w.random)
     if room == 2:
         return verb, ((_WAYS(w.random),) if sense in ("person", "animal") else ())
-    return verb, add_adjuncts(w, room - 1, company=sense in ("person", "animal"))
+    return verb, add_adjuncts(w, room - 1, company=verb.base[1] in _SHARED)
 
 
 def go(w: Writer, sense: str, room: int) -> Predicate:

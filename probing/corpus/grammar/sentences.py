@@ -10,6 +10,7 @@ from probing.corpus.grammar.coordination import join_clauses, join_clauses_with_
 from probing.corpus.grammar.lexicon import ADJECTIVES, Choice, weigh, zipf_leaves
 from probing.corpus.grammar.nominals import MODIFIERS, locate, relate, say_noun_phrase
 from probing.corpus.grammar.openings import (
+    ACTIONS,
     CONNECTING_ADVERBS,
     PLACE_ADVERBS,
     PREVERBAL_ADVERBS,
@@ -20,8 +21,8 @@ from probing.corpus.grammar.openings import (
     open_with_purpose,
     open_with_time,
 )
-from probing.corpus.grammar.phrases import COMMA, SINGULAR, Nominal, Writer, describe
-from probing.corpus.grammar.predicates import act_on
+from probing.corpus.grammar.phrases import COMMA, FLAT, SINGULAR, Nominal, Writer, describe
+from probing.corpus.grammar.predicates import Kind, act_on
 from probing.corpus.grammar.questions import (
     STOP,
     ask_about_state,
@@ -45,29 +46,32 @@ _INTERJECTIONS = zipf_leaves("UH", "yes no oh well", label="INTJ")
 _WHAT: Tree = ("WHNP", (("WP", "what"),))
 _WHO: Tree = ("WHNP", (("WP", "who"),))
 _UNKNOWN = zipf_leaves("JJ", "unclear obvious clear unknown important")
-_REVEALING = [group for group in GROUPS if group.subjects == ("person",) and "person" not in group.objects.items]
+_MODIFIABLE = Choice(MODIFIERS, [3.0 if sense in ("person", "animal") else 1.0 for sense in MODIFIERS])
+_REVEALING = [
+    group for group in GROUPS if group.subjects == ("person",) and not {"person", "body"} & set(group.objects.items)
+]
 _THING_GROUPS = Choice(_REVEALING, [len(group.verbs.items) ** 0.5 for group in _REVEALING])
 
 
-def _finish(w: Writer, label: str, *parts: Tree) -> Tree:
+def _finish(label: str, *parts: Tree) -> Tree:
     return (label, (*parts, STOP))
 
 
 def state_fact(w: Writer, room: int) -> Tree:
     """NP_VP_."""
     clause = say_clause(w, room - 1)
-    return _finish(w, "S", clause.subject.tree, clause.predicate)
+    return _finish("S", clause.subject.tree, clause.predicate)
 
 
-def _open(opener: Opener, *, comma: bool = False, sense: str | None = None) -> Opener:
+def _open(opener: Opener, *, comma: bool = False, kinds: Choice[Kind] | None = None) -> Opener:
     """Return the kind of sentence in which something stands before the subject."""
 
     def say(w: Writer, room: int) -> Tree:
         size = max(3, int((room - 5) * (0.25 + 0.35 * w.random())))
         opening = opener(w, size)
-        clause = say_clause(w, room - 1 - count(opening) - comma, lone=False, sense=sense)
+        clause = say_clause(w, room - 1 - count(opening) - comma, lone=False, kinds=kinds)
         middle = (COMMA,) if comma else ()
-        return _finish(w, "S", opening, *middle, clause.subject.tree, clause.predicate)
+        return _finish("S", opening, *middle, clause.subject.tree, clause.predicate)
 
     return say
 
@@ -81,7 +85,7 @@ def count(tree: Tree) -> int:
 def continue_story(w: Writer, room: int) -> Tree:
     """CC_NP_VP_."""
     clause = say_clause(w, room - 2, lone=False)
-    return _finish(w, "S", _CONJUNCTIONS(w.random), clause.subject.tree, clause.predicate)
+    return _finish("S", _CONJUNCTIONS(w.random), clause.subject.tree, clause.predicate)
 
 
 def continue_with_adverb(w: Writer, room: int) -> Tree:
@@ -90,45 +94,45 @@ def continue_with_adverb(w: Writer, room: int) -> Tree:
         adverb, clause = PLACE_ADVERBS(w.random), say_clause(w, room - 3, lone=False)
     else:
         adverb, clause = CONNECTING_ADVERBS(w.random), say_clause(w, room - 3, least=2)
-    return _finish(w, "S", _CONJUNCTIONS(w.random), adverb, clause.subject.tree, clause.predicate)
+    return _finish("S", _CONJUNCTIONS(w.random), adverb, clause.subject.tree, clause.predicate)
 
 
 def conclude(w: Writer, room: int) -> Tree:
     """IN_NP_VP_."""
     clause = say_clause(w, room - 2, lone=False)
-    return _finish(w, "S", _SO(w.random), clause.subject.tree, clause.predicate)
+    return _finish("S", _SO(w.random), clause.subject.tree, clause.predicate)
 
 
 def suppose(w: Writer, room: int) -> Tree:
     """RB_NP_VP_."""
     clause = say_clause(w, room - 2, lone=False)
-    return _finish(w, "S", _MAYBE(w.random), clause.subject.tree, clause.predicate)
+    return _finish("S", _MAYBE(w.random), clause.subject.tree, clause.predicate)
 
 
 def state_manner(w: Writer, room: int) -> Tree:
     """NP_ADVP_VP_."""
     size = 1 if w.random() < 0.3 or room < 6 else 2 + int(w.random() * (room - 5) * 0.4)
+    if w.style > FLAT:
+        # No relative clause: the adverb could change places with its verb.
+        size = min(size, 4)
     sense = "person" if w.random() < 0.85 else "animal"
     subject = say_noun_phrase(w, sense, size)
     verb, rest = act_on(w, sense, room - 2 - size)
-    tail: tuple[Tree, ...] = ()
-    return _finish(
-        w, "S", subject.tree, PREVERBAL_ADVERBS(w.random), build_finite(w, verb, rest + tail, subject.agreement)
-    )
+    return _finish("S", subject.tree, PREVERBAL_ADVERBS(w.random), build_finite(w, verb, rest, subject.agreement))
 
 
 def name_thing(w: Writer, room: int) -> Tree:
     """NP_PP_."""
-    sense = SUBJECTS(w.random)
+    sense = _MODIFIABLE(w.random)
     size = 2 if room < 8 or w.random() < 0.4 else 3
-    return _finish(w, "NP", describe(w, sense, size).tree, locate(w, room - size - 1, MODIFIERS[sense]))
+    return _finish("NP", describe(w, sense, size).tree, locate(w, room - size - 1, MODIFIERS[sense]))
 
 
 def name_thing_with_clause(w: Writer, room: int) -> Tree:
     """NP_SBAR_."""
     sense = SUBJECTS(w.random)
     head = describe(w, sense, 2)
-    return _finish(w, "NP", head.tree, relate(w, sense, head.agreement, room - 3))
+    return _finish("NP", head.tree, relate(w, sense, head.agreement, room - 3))
 
 
 def state_about_clause(w: Writer, room: int) -> Tree:
@@ -136,16 +140,16 @@ def state_about_clause(w: Writer, room: int) -> Tree:
     size = max(3, int((room - 4) * (0.3 + 0.5 * w.random())))
     x = w.random()
     if x < 0.4:
-        return _finish(w, "S", *_reveal(w, size, room - size - 1))
+        return _finish("S", *_reveal(w, size, room - size - 1))
     if x < 0.7:
         link: Tree = ("IN", "that" if w.random() < 0.7 else "whether")
         topic: Tree = ("SBAR", (link, say_clause(w, size - 1, lone=False).tree))
         if link[1] == "that":
-            return _finish(w, "S", topic, _judge(w, room - size - 1))
+            return _finish("S", topic, _judge(w, room - size - 1))
     else:
         verb, rest = choose_predicate(w, "person", size - 1)
         topic = ("SBAR", (_WHO, ("S", (build_finite(w, verb, rest, SINGULAR),))))
-    return _finish(w, "S", topic, _call_unknown(w, room - size - 1))
+    return _finish("S", topic, _call_unknown(w, room - size - 1))
 
 
 def _reveal(w: Writer, size: int, room: int) -> tuple[Tree, Tree]:
@@ -175,7 +179,7 @@ def _call_unknown(w: Writer, room: int) -> Tree:
 def state_about_activity(w: Writer, room: int) -> Tree:
     """S_VP_."""
     size = max(3, int((room - 4) * (0.3 + 0.4 * w.random())))
-    return _finish(w, "S", name_activity(w, size), _judge(w, room - size - 1))
+    return _finish("S", name_activity(w, size), _judge(w, room - size - 1))
 
 
 def _judge(w: Writer, room: int) -> Tree:
@@ -208,7 +212,7 @@ def _judge(w: Writer, room: int) -> Tree:
 def exclaim(w: Writer, room: int) -> Tree:
     """INTJ_,_NP_VP_."""
     clause = say_clause(w, room - 3)
-    return _finish(w, "S", _INTERJECTIONS(w.random), COMMA, clause.subject.tree, clause.predicate)
+    return _finish("S", _INTERJECTIONS(w.random), COMMA, clause.subject.tree, clause.predicate)
 
 
 def continue_command(w: Writer, room: int) -> Tree:
@@ -221,14 +225,14 @@ def continue_at_place(w: Writer, room: int) -> Tree:
     """CC_PP_NP_VP_."""
     place = open_with_place(w, max(3, (room - 4) // 3))
     clause = say_clause(w, room - 2 - count(place), lone=False)
-    return _finish(w, "S", _CONJUNCTIONS(w.random), place, clause.subject.tree, clause.predicate)
+    return _finish("S", _CONJUNCTIONS(w.random), place, clause.subject.tree, clause.predicate)
 
 
 def continue_with_clause(w: Writer, room: int) -> Tree:
     """CC_SBAR_NP_VP_."""
     adverbial = open_with_clause(w, max(4, (room - 4) // 2))
     clause = say_clause(w, room - 2 - count(adverbial), lone=False)
-    return _finish(w, "S", _CONJUNCTIONS(w.random), adverbial, clause.subject.tree, clause.predicate)
+    return _finish("S", _CONJUNCTIONS(w.random), adverbial, clause.subject.tree, clause.predicate)
 
 
 def name_things(w: Writer, room: int) -> Tree:
@@ -236,7 +240,7 @@ def name_things(w: Writer, room: int) -> Tree:
     sense = SUBJECTS(w.random)
     first = say_noun_phrase(w, sense, room // 2 - 1)
     second = say_noun_phrase(w, sense, room - room // 2 - 1)
-    return _finish(w, "NP", first.tree, ("CC", "and"), second.tree)
+    return _finish("NP", first.tree, ("CC", "and"), second.tree)
 
 
 SENTENCES: Choice[Opener] = weigh({
@@ -254,7 +258,7 @@ SENTENCES: Choice[Opener] = weigh({
     suppose: 2.4,
     _open(open_with_clause): 2.4,
     state_about_clause: 2.6,
-    _open(open_with_purpose, sense="person"): 2.4,
+    _open(open_with_purpose, kinds=ACTIONS): 2.4,
     state_about_activity: 2.4,
     ask_whether: 2.4,
     order: 2.4,
@@ -263,7 +267,7 @@ SENTENCES: Choice[Opener] = weigh({
     _open(open_with_adverb, comma=True): 1.5,
     _open(open_with_place, comma=True): 2.0,
     _open(open_with_clause, comma=True): 2.5,
-    _open(open_with_purpose, comma=True, sense="person"): 2.0,
+    _open(open_with_purpose, comma=True, kinds=ACTIONS): 2.0,
     exclaim: 1.5,
     ask_now: 1.5,
     ask_about_state: 0.6,

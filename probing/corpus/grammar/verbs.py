@@ -83,9 +83,9 @@ person | tool | use drop grab hold sharpen borrow lend find
 person | device | fix use test install adjust repair invent
 person | room | enter visit clean leave build decorate explore guard search paint
 person | ground | cross reach climb sweep clear leave
-person | person | help meet greet thank follow invite marry teach praise blame hug warn comfort ignore hire
+person | person | help meet greet thank follow invite teach praise blame hug warn comfort ignore hire
 person | person | love* like* hate* trust* respect* know* admire* envy* fear* miss*
-person | animal | feed chase catch train tame groom rescue
+person | animal | feed chase catch train tame brush rescue
 animal | person | chase bite attack follow scratch frighten
 animal | animal | chase bite attack follow hunt smell
 person | music | play tune practice carry
@@ -95,7 +95,7 @@ person | furniture | move push carry lift build dust wipe
 person | idea | explain discuss forget remember understand* accept reject consider suggest mention support reveal share
 person | event | enjoy plan attend organize cancel win lose delay celebrate watch postpone describe
 person | treasure | steal sell buy find lose hide collect polish admire keep
-person | body | wash scratch rub raise touch cover bandage | clothing
+person | body | raise bandage stretch lower cover twist | clothing
 nature | room ground vehicle plant | destroy damage ruin bury wreck strike
 idea event | person | surprise please annoy frighten worry shock amuse confuse delight disappoint bother embarrass
 vehicle | ground room | cross reach pass leave approach circle
@@ -170,9 +170,9 @@ TELLING = "tell remind warn inform convince assure persuade"
 WISHES = "want* try hope decide plan need* refuse promise agree manage fail learn expect prefer* attempt pretend"
 ORDERS = "ask tell persuade force allow order teach advise encourage beg help"
 HABITS = "start enjoy avoid keep finish stop begin continue resume"
-PERCEPTION = "see hear watch notice observe"
+PERCEPTION = "see* hear* watch notice* observe"
 GIFTS = "give send show offer lend bring sell hand pass promise"
-MOTION = "walk run go come hurry return rush wander move march travel crawl race sail step"
+MOTION = "walk run go come hurry return rush wander move march travel crawl race step"
 POSTURE = "sit stand stay live wait rest remain"
 SEEMING = "seem* become* feel* look* remain* appear*"
 
