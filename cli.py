@@ -265,3 +265,30 @@ def build(trees: tuple[Path, ...], conllu: tuple[Path, ...], output: Path, **opt
     sheet = build_files(trees or conllu, "penn" if trees else "conllu", output, **options)
     click.echo(sheet.to_table())
     click.echo(f"\n{output}: {sum(one.reason is None for one in sheet.tasks)} task files and datasheet.md")
+
+
+@data.command()
+@click.option("--count", type=click.IntRange(1), default=10, show_default=True, help="How many sentences.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Another seed gives other sentences.")
+@click.option("--trees", is_flag=True, help="Print Penn-style brackets, as `probe data build --trees` reads them.")
+@click.option("--task", help="Print labelled instances of one task of the embedded data instead.")
+def sample(count: int, seed: int, trees: bool, task: str | None) -> None:
+    """Print sentences of the embedded grammar, or instances of the embedded data.
+
+    \b
+    probe data sample --count 5
+    probe data sample --trees --count 100000 --seed 7 > trees.txt
+    probe data sample --task SOMO
+    """
+    if task is not None:
+        if trees:
+            raise ProbingError("--trees and --task exclude each other: a task's instances have no trees")
+        from probing.corpus.mini import sample_task
+
+        for label, tokens in sample_task(task, count, seed=seed):
+            click.echo(f"{label}\t{' '.join(tokens)}")
+        return
+    from probing.corpus.grammar import format_tree, generate
+
+    for sentence in generate(seed, count):
+        click.echo(format_tree(sentence.tree) if trees and sentence.tree else " ".join(sentence.tokens))

@@ -41,7 +41,7 @@ def _generate(random: Callable[[], float]) -> Iterator[Sentence]:
     while True:
         length = _LENGTHS(random)
         writer.style = _STYLES[length](random)
-        writer.past = random() < 0.55
+        writer.past = random() < 0.42
         writer.plain = writer.timed = False
         writer.plurality = _PLURALITIES[length]
         tree = _capitalize(SENTENCES(random)(writer, length))
@@ -68,3 +68,11 @@ def _collect(tree: Tree, tags: list[str], tokens: list[str]) -> None:
             tokens.append(content)
         else:
             _collect(child, tags, tokens)
+
+
+def format_tree(tree: Tree) -> str:
+    """Return a tree as Penn-style brackets on one line, which `probe data build --trees` reads."""
+    label, children = tree
+    if isinstance(children, str):
+        return f"({label} {children})"
+    return f"({label} {' '.join(map(format_tree, children))})"
