@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 
@@ -37,6 +36,7 @@ class Display:
     _done: int = 0
     _started: float = 0.0
     _fractions: dict[str, float] = field(default_factory=dict)
+    _ended: set[str] = field(default_factory=set)
     _progress: Progress | None = None
     _overall: TaskID | None = None
     _rows: dict[str, TaskID] = field(default_factory=dict)
@@ -44,25 +44,31 @@ class Display:
     def say(self, text: str) -> None:
         """Print a line that is not about progress, unless quiet."""
         if self.verbosity >= 0:
-            self.console.print(escape(text))
+            self.warn(text)
 
     def detail(self, text: str) -> None:
         """Print a line only when verbose."""
         if self.verbosity >= 1:
-            self.console.print(escape(text))
+            self.warn(text)
 
     def warn(self, text: str) -> None:
         """Print a line even when quiet."""
-        self.console.print(escape(text))
+        self.console.print(text, markup=False, emoji=False)
 
     @contextmanager
     def running(self, total: int) -> Iterator[None]:
         """Show the progress of so many cells."""
         self._total, self._done, self._started = total, 0, time.monotonic()
+        self._fractions.clear()
+        self._ended.clear()
         if not (self.console.is_terminal and self.verbosity >= 0):
             yield
             return
-        columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), TextColumn("{task.fields[text]}"))
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[text]}"),
+        )
         with Progress(*columns, console=self.console, transient=True) as self._progress:
             self._overall = self._progress.add_task("all", total=total, text="")
             try:
@@ -73,6 +79,8 @@ class Display:
 
     def update(self, status: Status) -> None:
         """Show how far a cell has come."""
+        if status.cell in self._ended:  # from another process a status can come later than the outcome
+            return
         self._fractions[status.cell] = status.fraction
         text = f"epoch {status.epoch}/{status.max_epochs}  loss {status.loss:.3f}"
         if status.dev_accuracy is not None:
@@ -80,7 +88,7 @@ class Display:
         text += f"  {status.tokens_per_second:,.0f} tokens/s"
         if self._progress is not None and self._overall is not None:
             if status.cell not in self._rows:
-                self._rows[status.cell] = self._progress.add_task(escape(status.cell), total=1.0, text="")
+                self._rows[status.cell] = self._progress.add_task(status.cell, total=1.0, text="")
             self._progress.update(self._rows[status.cell], completed=status.fraction, text=text)
             done = self._done + sum(self._fractions.values())
             self._progress.update(self._overall, completed=done, text=self._overall_text(done))
@@ -90,6 +98,7 @@ class Display:
     def finish(self, cell: str, outcome: str) -> None:
         """Show that a cell has ended, and how."""
         self._done += 1
+        self._ended.add(cell)
         self._fractions.pop(cell, None)
         if self._progress is not None and cell in self._rows:
             self._progress.remove_task(self._rows.pop(cell))
