@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -59,9 +60,14 @@ class Workers:
             listener.start()
             parallel = joblib.Parallel(n_jobs=self.jobs, return_as="generator_unordered", batch_size=1)
             job = joblib.delayed(_run_in_worker)
+            outcomes = parallel(job(run_cell, cell, self.device, self.threads, statuses) for cell in cells)
             try:
-                yield from parallel(job(run_cell, cell, self.device, self.threads, statuses) for cell in cells)
+                for outcome in outcomes:  # noqa: UP028 - `yield from` would close the outcomes before we can
+                    yield outcome
             except BaseException:
+                with warnings.catch_warnings():  # joblib would warn of the cells that are given up
+                    warnings.simplefilter("ignore")
+                    outcomes.close()
                 joblib.externals.loky.get_reusable_executor().shutdown(wait=False, kill_workers=True)
                 raise
             finally:
