@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import io
+import re
+
+import pytest
+from rich.console import Console
+
+from probing import display as module
+from probing.display import Display, Status, format_seconds
+
+CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r")
+
+
+class Screen:
+    """A display that writes into memory, with a clock that is set by hand."""
+
+    def __init__(self, monkeypatch, *, terminal, verbosity=0, width=100):
+        self.file = io.StringIO()
+        console = Console(file=self.file, force_terminal=terminal, width=width, highlight=False, soft_wrap=True)
+        self.display = Display(verbosity, console)
+        self.now = 1000.0
+        monkeypatch.setattr(module.time, "monotonic", lambda: self.now)
+
+    @property
+    def text(self):
+        return CONTROL.sub("", self.file.getvalue())
+
+    def refresh(self):
+        """Return what the live display shows now."""
+        self.file.truncate(0)
+        self.file.seek(0)
+        self.display._progress.refresh()
+        return self.text
+
+
+@pytest.fixture
+def plain(monkeypatch):
+    return lambda verbosity=0: Screen(monkeypatch, terminal=False, verbosity=verbosity)
+
+
+@pytest.fixture
+def live(monkeypatch):
+    return lambda verbosity=0, width=100: Screen(monkeypatch, terminal=True, verbosity=verbosity, width=width)
+
+
+def status(cell="Tense EM seed 0", fraction=0.5, dev_accuracy=81.25, epoch_ended=False):
+    return Status(cell, 3, 8, fraction, 0.4321, dev_accuracy, 12345.6, epoch_ended)
+
+
+def run_two_cells(screen):
+    display = screen.display
+    with display.running(2):
+        display.update(status("A", 0.5))
+        display.update(status("A", 0.6, epoch_ended=True))
+        screen.now += 60
+        display.finish("A", "test 80.00")
+        display.update(status("B", epoch_ended=True, dev_accuracy=None))
+        screen.now += 60
+        display.finish("B", "test 90.00")
+
+
+def test_plain_lines_without_a_terminal(plain):
+    screen = plain()
+    screen.display.say("data: mini")
+    run_two_cells(screen)
+    assert screen.text == "data: mini\n[1/2] A: test 80.00  about 1m00s left\n[2/2] B: test 90.00\n"
+    assert "\x1b" not in screen.file.getvalue()
+
+
+def test_every_epoch_when_verbose(plain):
+    screen = plain(1)
+    screen.display.detail("2 cells at a time")
+    run_two_cells(screen)
+    assert screen.text.splitlines() == [
+        "2 cells at a time",
+        "  A: epoch 3/8  loss 0.432  dev 81.25  12,346 tokens/s",
+        "[1/2] A: test 80.00  about 1m00s left",
+        "  B: epoch 3/8  loss 0.432  12,346 tokens/s",
+        "[2/2] B: test 90.00",
+    ]
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_only_warnings_when_quiet(monkeypatch, terminal):
+    screen = Screen(monkeypatch, terminal=terminal, verbosity=-1)
+    screen.display.say("data: mini")
+    screen.display.detail("more")
+    run_two_cells(screen)
+    screen.display.warn("warning: x")
+    assert screen.text == "warning: x\n"
+
+
+HOSTILE = ["[bold]x[/bold]", "[/]", "a.txt:100: 2 fields", "path\\", "[1/2]", "x" * 300, "1.5 'a' None"]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_text_is_printed_as_it_is(plain, live, text):
+    for screen in (plain(1), live(1)):
+        for say in (screen.display.say, screen.display.detail, screen.display.warn):
+            say(text)
+        assert screen.text == f"{text}\n" * 3
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_live_display_shows_how_far_each_cell_has_come(live, width):
+    screen = live(width=width)
+    display = screen.display
+    with display.running(4):
+        display.update(status("Tense Simple (code) seed 0"))
+        screen.now += 30
+        display.update(status("WC EM seed 0", dev_accuracy=None))
+        overall, first, second = screen.refresh().splitlines()
+    assert re.fullmatch(r"all +\S+ cell 1 of 4  about 1m30s left *", overall)
+    assert re.fullmatch(r"Tense Simple \(code\) seed 0 \S+ epoch 3/8  loss 0.432  dev 81.25  12,346 tokens/s *", first)
+    assert re.fullmatch(r"WC EM seed 0 +\S+ epoch 3/8  loss 0.432  12,346 tokens/s *", second)
+
+
+def test_the_live_display_loses_the_row_of_a_finished_cell(live):
+    screen = live()
+    display = screen.display
+    with display.running(2):
+        display.update(status("A"))
+        display.update(status("B"))
+        display.finish("A", "test 80.00")
+        display.update(status("B"))
+        shown = screen.refresh()
+        assert "cell 2 of 2" in shown
+        assert len(shown.splitlines()) == 2
+        assert "B" in shown.splitlines()[1]
+    assert display._progress is None
+
+
+def test_a_status_that_comes_after_the_outcome_changes_nothing(live):
+    screen = live(1)
+    display = screen.display
+    with display.running(2):
+        display.finish("A", "test 80.00")
+        before = screen.refresh()
+        display.update(status("A", 1.0, epoch_ended=True))
+        assert screen.refresh() == before
+
+
+def test_lines_stay_above_the_live_display(live):
+    screen = live()
+    run_two_cells(screen)
+    assert "[1/2] A: test 80.00  about 1m00s left\n" in screen.text
+    assert "[2/2] B: test 90.00\n" in screen.text
+
+
+def test_a_cell_with_markup_in_its_name(live):
+    screen = live()
+    with screen.display.running(1):
+        screen.display.update(status("[red]x[/] :dog:"))
+        assert "[red]x[/] :dog:" in screen.refresh()
+
+
+def test_the_terminal_is_given_back_after_an_interruption(live):
+    screen = live()
+
+    def run():
+        with screen.display.running(2):
+            screen.display.update(status("A"))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    assert screen.file.getvalue().rindex("\x1b[?25h") > screen.file.getvalue().rindex("\x1b[?25l")  # the cursor
+    assert screen.display._progress is None
+
+
+def test_a_display_can_be_used_again(plain):
+    screen = plain()
+    run_two_cells(screen)
+    run_two_cells(screen)
+    assert screen.text.count("[1/2] A: test 80.00  about 1m00s left\n") == 2
+
+
+def test_nothing_to_run_shows_nothing(plain, live):
+    for screen in (plain(), live()):
+        with screen.display.running(0):
+            pass
+        assert "left" not in screen.text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0s"),
+        (0.4, "0s"),
+        (59.4, "59s"),
+        (59.6, "1m00s"),
+        (190, "3m10s"),
+        (3599.6, "1h00m"),
+        (7500, "2h05m"),
+        (360_000, "100h00m"),
+    ],
+)
+def test_a_duration_reads_as_a_person_would_say_it(seconds, text):
+    assert format_seconds(seconds) == text
