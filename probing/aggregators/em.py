@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from probing.aggregators.implementation import Implementation, route
 from probing.aggregators.votes import Votes
 
 MIN_VARIANCE = 1e-9
@@ -29,21 +30,67 @@ def em_routing(
     iterations: int = 3,
     inverse_temperature: Sequence[float] | None = None,
     activate: bool = True,
+    implementation: Implementation = "auto",
 ) -> tuple[Tensor, Tensor]:
     """Return the capsules (..., N, K) and the agreement weights (..., H, N) that made them.
 
     `votes` is (..., H, N, K), the betas (N,) or scalars, `inverse_temperature` lambda for each iteration
     (1, 2, …, T by default). `activate=False` leaves out the factor A_n, as the authors' released code does.
     """
+    capsules, agreement = _route(
+        votes,
+        beta_a,
+        beta_mu,
+        iterations=iterations,
+        inverse_temperature=inverse_temperature,
+        activate=activate,
+        implementation=implementation,
+    )
+    assert agreement is not None
+    return capsules, agreement
+
+
+def _route(
+    votes: Tensor,
+    beta_a: Tensor,
+    beta_mu: Tensor,
+    *,
+    iterations: int,
+    inverse_temperature: Sequence[float] | None,
+    activate: bool,
+    implementation: Implementation,
+    agreement: bool = True,
+) -> tuple[Tensor, Tensor | None]:
     if iterations < 1:
         raise ValueError(f"iterations must be at least 1. Got {iterations} instead.")
-    if not inverse_temperature:
-        inverse_temperature = range(1, iterations + 1)
-    if len(inverse_temperature) != iterations:
+    schedule = tuple(map(float, inverse_temperature or range(1, iterations + 1)))
+    if len(schedule) != iterations:
         raise ValueError(
-            f"inverse_temperature must have one value for each of {iterations} iterations. "
-            f"Got {len(inverse_temperature)} instead."
+            f"inverse_temperature must have one value for each of {iterations} iterations. Got {len(schedule)} instead."
         )
+    return route(
+        reference_em_routing,
+        votes,
+        beta_a,
+        beta_mu,
+        implementation=implementation,
+        agreement=agreement,
+        iterations=iterations,
+        inverse_temperature=schedule,
+        activate=activate,
+    )
+
+
+def reference_em_routing(
+    votes: Tensor,
+    beta_a: Tensor,
+    beta_mu: Tensor,
+    *,
+    iterations: int,
+    inverse_temperature: Sequence[float],
+    activate: bool,
+) -> tuple[Tensor, Tensor]:
+    """EM routing in plain torch operations, which every faster implementation must agree with."""
     num_capsules = votes.shape[-2]
     log_agreement_HN = torch.full_like(votes[..., 0], -math.log(num_capsules))
     for iteration, temperature in enumerate(inverse_temperature, 1):
@@ -80,24 +127,28 @@ class EMAggregator(nn.Module):
         votes: Literal["shared", "per_head"] = "shared",
         inverse_temperature: Sequence[float] = (),
         activate: bool = True,
+        implementation: Implementation = "auto",
     ) -> None:
         super().__init__()
         self.activate = activate
+        self.implementation: Implementation = implementation
         self.iterations = iterations
-        self.inverse_temperature = tuple(inverse_temperature) or None
+        self.inverse_temperature = tuple(inverse_temperature)
         self.votes = Votes(model_dim, num_heads, num_capsules=num_capsules, votes=votes)
         self.beta_a = nn.Parameter(torch.randn(num_capsules) * model_dim**-0.5)
         self.beta_mu = nn.Parameter(torch.randn(num_capsules) * model_dim**-0.5)
 
     def forward(self, heads_THd: Tensor) -> Tensor:
         """Return (T, d) from the heads' outputs (T, H, d/H)."""
-        capsules_TNK, _ = em_routing(
+        capsules_TNK, _ = _route(
             self.votes(heads_THd),
             self.beta_a,
             self.beta_mu,
             iterations=self.iterations,
             inverse_temperature=self.inverse_temperature,
             activate=self.activate,
+            implementation=self.implementation,
+            agreement=False,
         )
         return capsules_TNK.flatten(-2)
 

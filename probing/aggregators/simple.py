@@ -12,6 +12,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from probing.aggregators.implementation import Implementation, route
 from probing.aggregators.votes import Votes
 
 EPSILON = 1e-9
@@ -24,15 +25,47 @@ def simple_routing(
     iterations: int = 3,
     squash: bool = True,
     softmax_over: Literal["capsules", "heads"] = "capsules",
+    implementation: Implementation = "auto",
 ) -> tuple[Tensor, Tensor]:
     """Return the capsules (..., N, K) and the agreement weights (..., H, N) that made them.
 
     `votes` is (..., H, N, K). `softmax_over="heads"` is the authors' released code, where sum_h C = 1.
     """
+    capsules, agreement = _route(
+        votes, iterations=iterations, squash=squash, softmax_over=softmax_over, implementation=implementation
+    )
+    assert agreement is not None
+    return capsules, agreement
+
+
+def _route(
+    votes: Tensor,
+    *,
+    iterations: int,
+    squash: bool,
+    softmax_over: Literal["capsules", "heads"],
+    implementation: Implementation,
+    agreement: bool = True,
+) -> tuple[Tensor, Tensor | None]:
     if iterations < 1:
         raise ValueError(f"iterations must be at least 1. Got {iterations} instead.")
     if softmax_over not in ("capsules", "heads"):
         raise ValueError(f"softmax_over must be 'capsules' or 'heads'. Got {softmax_over!r} instead.")
+    return route(
+        reference_simple_routing,
+        votes,
+        implementation=implementation,
+        agreement=agreement,
+        iterations=iterations,
+        squash=squash,
+        softmax_over=softmax_over,
+    )
+
+
+def reference_simple_routing(
+    votes: Tensor, *, iterations: int, squash: bool, softmax_over: Literal["capsules", "heads"]
+) -> tuple[Tensor, Tensor]:
+    """Simple routing in plain torch operations, which every faster implementation must agree with."""
     logits_HN = torch.zeros_like(votes[..., 0])
     for iteration in range(iterations):
         log_agreement_HN = logits_HN.log_softmax(-1 if softmax_over == "capsules" else -2)
@@ -65,20 +98,24 @@ class SimpleAggregator(nn.Module):
         squash: bool = True,
         softmax_over: Literal["capsules", "heads"] = "capsules",
         nonlinear: bool = True,
+        implementation: Implementation = "auto",
     ) -> None:
         super().__init__()
         self.softmax_over: Literal["capsules", "heads"] = softmax_over
         self.iterations = iterations
         self.squash = squash
+        self.implementation: Implementation = implementation
         self.votes = Votes(model_dim, num_heads, num_capsules=num_capsules, votes=votes, nonlinear=nonlinear)
 
     def forward(self, heads_THd: Tensor) -> Tensor:
         """Return (T, d) from the heads' outputs (T, H, d/H)."""
-        capsules_TNK, _ = simple_routing(
+        capsules_TNK, _ = _route(
             self.votes(heads_THd),
             iterations=self.iterations,
             squash=self.squash,
             softmax_over=self.softmax_over,
+            implementation=self.implementation,
+            agreement=False,
         )
         return capsules_TNK.flatten(-2)
 

@@ -1,0 +1,141 @@
+"""The routings as compiled kernels: one pass over a token's votes in cache, forwards and backwards.
+
+Only the votes and two numbers per head and iteration are kept for the backward pass; it computes the rest again.
+Shapes: T tokens, H heads, N capsules, K capsule size.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from probing.aggregators import kernels
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A routing and its options."""
+
+    reference: Callable[..., tuple[Tensor, Tensor]]
+    """The same in plain torch operations, which differentiates what the kernels do not."""
+    options: Mapping[str, Any]
+    """The reference's keyword arguments."""
+    agreement: bool
+    """Whether the agreement weights are wanted."""
+
+
+def route(plan: Plan, votes: Tensor, *betas: Tensor) -> tuple[Tensor, Tensor | None]:
+    """Return the capsules (..., N, K) and, if wanted, the agreement (..., H, N); the routing is EM if there are betas."""
+    *leading, heads, capsules, size = votes.shape
+    votes_THNK = votes.to(torch.float32).reshape(-1 if votes.numel() else 0, heads, capsules, size)
+    if votes_THNK.stride()[2:] != (size, 1):
+        votes_THNK = votes_THNK.contiguous()
+    rows = [beta.to(torch.float32).expand(capsules).contiguous() for beta in betas]
+    capsules_TNK, agreement_THN = _Route.apply(plan, votes_THNK, *rows)
+    output = capsules_TNK.view(*leading, capsules, size).to(votes.dtype)
+    if not plan.agreement:
+        return output, None
+    return output, agreement_THN.view(*leading, heads, capsules).to(votes.dtype)
+
+
+class _Route(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, plan: Plan, votes: Tensor, *betas: Tensor) -> tuple[Tensor, Tensor | None]:
+        tokens, heads, capsules, size = votes.shape
+        capsules_TNK = votes.new_empty(tokens, capsules, size)
+        agreement_THN = votes.new_empty(tokens, heads, capsules) if plan.agreement else None
+        softmaxes = votes.new_empty(tokens, plan.options["iterations"] - 1, 2, heads)
+        _call("forward", plan, votes, betas, *map(_address, (votes, capsules_TNK, agreement_THN, softmaxes)))
+        ctx.save_for_backward(votes, *betas, softmaxes)
+        ctx.plan = plan
+        ctx.set_materialize_grads(False)
+        return capsules_TNK, agreement_THN
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: Tensor | None) -> Any:
+        votes, *betas, softmaxes = ctx.saved_tensors
+        capsules_TNK, agreement_THN = upstream
+        if agreement_THN is not None or torch.is_grad_enabled():
+            return None, *_differentiate_reference(ctx.plan, [votes, *betas], upstream)
+        if capsules_TNK is None:
+            return None, *[None] * (1 + len(betas))
+        gradient = torch.empty_like(votes)
+        if gradient.stride()[2:] != (votes.shape[3], 1):
+            gradient = torch.empty_like(votes, memory_format=torch.contiguous_format)
+        beta_gradients = [torch.empty_like(beta) for beta in betas]
+        place = _Gradient(gradient.data_ptr(), *gradient.stride()[:2])
+        addresses = map(_address, (votes, softmaxes, capsules_TNK.contiguous()))
+        _call("backward", ctx.plan, votes, betas, *addresses, ctypes.byref(place), *map(_address, beta_gradients))
+        return None, gradient, *beta_gradients
+
+
+def _differentiate_reference(plan: Plan, inputs: Sequence[Tensor], upstream: Sequence[Tensor | None]) -> list[Any]:
+    """Return gradients that can be differentiated again, or that come through the agreement weights."""
+    create_graph = torch.is_grad_enabled()
+    with torch.enable_grad():
+        if not create_graph:
+            inputs = [tensor.detach().requires_grad_() for tensor in inputs]
+        outputs = plan.reference(*inputs, **plan.options)
+        wanted = [
+            (output, gradient) for output, gradient in zip(outputs, upstream, strict=True) if gradient is not None
+        ]
+        needed = [tensor for tensor in inputs if tensor.requires_grad]
+        gradients = iter(
+            torch.autograd.grad(
+                [output for output, _ in wanted if output.requires_grad],
+                needed,
+                [gradient for output, gradient in wanted if output.requires_grad],
+                create_graph=create_graph,
+                allow_unused=True,
+            )
+        )
+    return [next(gradients) if tensor.requires_grad else None for tensor in inputs]
+
+
+class _Shape(ctypes.Structure):
+    _fields_ = tuple(
+        (name, ctypes.c_int64)
+        for name in ("tokens", "heads", "capsules", "size", "iterations", "token_stride", "head_stride")
+    )
+
+
+class _Em(ctypes.Structure):
+    _fields_ = (
+        ("shape", _Shape),
+        ("beta_a", ctypes.c_void_p),
+        ("beta_mu", ctypes.c_void_p),
+        ("inverse_temperature", ctypes.c_void_p),
+        ("activate", ctypes.c_int),
+    )
+
+
+class _Simple(ctypes.Structure):
+    _fields_ = (("shape", _Shape), ("squash", ctypes.c_int), ("over_heads", ctypes.c_int))
+
+
+class _Gradient(ctypes.Structure):
+    _fields_ = (("votes", ctypes.c_void_p), ("token_stride", ctypes.c_int64), ("head_stride", ctypes.c_int64))
+
+
+def _call(direction: str, plan: Plan, votes: Tensor, betas: Sequence[Tensor], *arguments: Any) -> None:
+    options = plan.options
+    shape = _Shape(*votes.shape, options["iterations"], *votes.stride()[:2])
+    settings: _Em | _Simple
+    if betas:
+        schedule = (ctypes.c_float * options["iterations"])(*options["inverse_temperature"])
+        settings = _Em(shape, *map(_address, betas), ctypes.addressof(schedule), options["activate"])
+    else:
+        settings = _Simple(shape, options["squash"], options["softmax_over"] == "heads")
+    library = kernels.load().library
+    assert library is not None
+    name = f"{'em' if betas else 'simple'}_{direction}"
+    getattr(library, name)(ctypes.byref(settings), ctypes.c_int(torch.get_num_threads()), *arguments)
+
+
+def _address(tensor: Tensor | None) -> ctypes.c_void_p:
+    return ctypes.c_void_p(None if tensor is None else tensor.data_ptr())

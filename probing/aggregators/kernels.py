@@ -1,0 +1,133 @@
+"""The compiled routing kernels: built with the machine's C++ compiler on first use, then kept in the user's cache.
+
+A build is named by the hash of all that it depends on, and put in place whole, so that processes may build side by side.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import hashlib
+import logging
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+logger = logging.getLogger(__name__)
+
+SOURCES = Path(__file__).with_name("native")
+FLAGS = ("-std=c++17", "-O3", "-fPIC", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", "-Wno-psabi")
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """One way to compile and link."""
+
+    compile: tuple[str, ...]
+    link: tuple[str, ...]
+
+
+BUILDS = (
+    # Linked to no OpenMP library: the symbols are found in the one that torch has loaded, and its threads are used.
+    Build(("-march=native", "-fopenmp"), ()),
+    Build(("-march=native", "-fopenmp"), ("-fopenmp",)),
+    Build(("-march=native",), ("-pthread",)),
+    Build((), ("-pthread",)),
+)
+"""What is tried, in order: compilers differ in what they know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kernels:
+    """The loaded library, or why there is none."""
+
+    library: ctypes.CDLL | None
+    note: str
+
+
+@functools.cache
+def load() -> Kernels:
+    """Return the kernels, compiling them if this machine has not done so before; a failure is logged once."""
+    compiler = _find_compiler()
+    if compiler is None:
+        return _explain("no C++ compiler was found (CXX, c++, g++, clang++)")
+    path = cache_folder() / f"routing-{_identify(compiler)}.so"
+    try:
+        if not path.is_file():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _compile(compiler, path)
+        return Kernels(ctypes.CDLL(str(path)), f"fused kernels compiled by {compiler[0]} ({path})")
+    except (OSError, subprocess.SubprocessError) as error:
+        return _explain(f"the kernels could not be compiled: {error}")
+
+
+def cache_folder() -> Path:
+    """Return the folder of compiled kernels."""
+    root = os.environ.get("XDG_CACHE_HOME")
+    return (Path(root) if root else Path.home() / ".cache") / "probing" / "kernels"
+
+
+def _explain(reason: str) -> Kernels:
+    logger.warning("routing runs without fused kernels, several times slower: %s", reason)
+    return Kernels(None, f"plain torch operations: {reason}")
+
+
+def _find_compiler() -> list[str] | None:
+    wanted = shlex.split(os.environ.get("CXX", ""))
+    for command in (wanted, ["c++"], ["g++"], ["clang++"]):
+        if command and (path := shutil.which(command[0])):
+            return [path, *command[1:]]
+    return None
+
+
+def _identify(compiler: list[str]) -> str:
+    """Return the hash of sources, flags, compiler, processor and torch."""
+    program = Path(compiler[0]).resolve()
+    status = program.stat()
+    facts = [FLAGS, BUILDS, compiler, str(program), status.st_size, status.st_mtime_ns, _processor(), torch.__version__]
+    digest = hashlib.sha256(repr(facts).encode())
+    for source in sorted(SOURCES.iterdir()):
+        digest.update(source.name.encode() + source.read_bytes())
+    return digest.hexdigest()[:24]
+
+
+def _processor() -> str:
+    """Return what -march=native depends on."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return f"{platform.machine()} {platform.processor()}"
+    return "\n".join(
+        sorted({line for line in lines if line.startswith(("model name", "flags", "Features", "CPU part"))})
+    )
+
+
+def _compile(compiler: list[str], path: Path) -> None:
+    """Compile the first build that loads here, and put it at the path."""
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        compiled, linked = f"{folder}/routing.o", f"{folder}/routing.so"
+        errors = []
+        for build in BUILDS:
+            commands = (
+                [*compiler, *FLAGS, *build.compile, "-c", str(SOURCES / "routing.cpp"), "-o", compiled],
+                [*compiler, "-shared", compiled, *build.link, "-o", linked],
+            )
+            try:
+                for command in commands:
+                    subprocess.run(command, check=True, capture_output=True, text=True, timeout=300)
+                ctypes.CDLL(linked)
+            except subprocess.CalledProcessError as error:
+                errors.append(error.stderr.strip().splitlines()[0] if error.stderr else str(error))
+            except OSError as error:
+                errors.append(str(error))
+            else:
+                os.replace(linked, path)
+                return
+        raise OSError("; ".join(dict.fromkeys(errors)))
