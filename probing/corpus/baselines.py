@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 MAX_WORDS = 20_000
 """Words that the bag of words looks at; half of them where there are more than MANY_LABELS labels."""
@@ -63,23 +63,36 @@ def score_best_label(train: Sequence[Labelled], test: Sequence[Labelled], key: C
 
 def score_bag_of_words(train: Sequence[Labelled], test: Sequence[Labelled]) -> float:
     """Learn naive Bayes on the lower-cased words of a sentence, in any order, and score it."""
-    from sklearn.feature_extraction.text import CountVectorizer
     from sklearn.naive_bayes import MultinomialNB
 
     labels = sorted({instance.label for instance in train})
-    limit = MAX_WORDS // 2 if len(labels) > MANY_LABELS else MAX_WORDS
-    vectoriser = CountVectorizer(analyzer=lambda instance: map(str.lower, instance.tokens), max_features=limit)
-    words = vectoriser.fit_transform(train)
+    counts: Counter[str] = Counter()
+    for instance in train:
+        counts.update(map(str.lower, instance.tokens))
+    ranked = sorted(counts, key=lambda word: (-counts[word], word))
+    columns = {word: column for column, word in enumerate(ranked[: MAX_WORDS // (1 + (len(labels) > MANY_LABELS))])}
     model = MultinomialNB()
-    answers = [instance.label for instance in train]
     for start in range(0, len(train), CHUNK):
-        model.partial_fit(words[start : start + CHUNK], answers[start : start + CHUNK], classes=labels)
+        part = train[start : start + CHUNK]
+        model.partial_fit(_count_words(part, columns), [instance.label for instance in part], classes=labels)
     hits = 0
     for start in range(0, len(test), CHUNK):
         part = test[start : start + CHUNK]
-        predicted = model.predict(vectoriser.transform(part))
-        hits += sum(str(label) == instance.label for label, instance in zip(predicted, part, strict=True))
+        predicted = model.predict(_count_words(part, columns)).tolist()
+        hits += sum(label == instance.label for label, instance in zip(predicted, part, strict=True))
     return round(100 * hits / len(test), 2)
+
+
+def _count_words(instances: Sequence[Labelled], columns: Mapping[str, int]) -> Any:
+    """Return a sparse matrix: how often each word (column) occurs in each sentence (row)."""
+    from scipy.sparse import csr_matrix
+
+    found: list[int] = []
+    ends = [0]
+    for instance in instances:
+        found.extend([columns[word] for word in map(str.lower, instance.tokens) if word in columns])
+        ends.append(len(found))
+    return csr_matrix(([1.0] * len(found), found, ends), shape=(len(instances), len(columns)))
 
 
 def correlate_with_length(instances: Sequence[Labelled]) -> float | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, cast
 
-from probing.corpus.builders.facts import Facts, Target
+from probing.corpus.builders.facts import Facts, Target, share_words
 from probing.corpus.trees import OUTER_LABELS, Sentence, Tree
 
 Children = tuple[Tree, ...]
@@ -58,7 +58,7 @@ def extract(sentence: Sentence) -> Facts:
     clause = _main_clause(root)
     verb_phrase = None if clause is None else _lexical_phrase(clause[0][clause[1]])
     return Facts(
-        tokens=sentence.tokens,
+        tokens=share_words(sentence.tokens),
         depth=_depth(root),
         top=_top_sequence(top),
         tense=_tense(verb_phrase),
@@ -70,11 +70,14 @@ def extract(sentence: Sentence) -> Facts:
     )
 
 
-def _depth(node: Tree) -> int:
-    children = node[1]
-    if isinstance(children, str):
-        return 1
-    return 1 + max(map(_depth, children))
+def _depth(root: Tree) -> int:
+    """Return how many nodes lie on the longest path from the root down to a tag, both counted."""
+    depth = 0
+    level: list[Tree] = [root]
+    while level:
+        depth += 1
+        level = [child for _, children in level if not isinstance(children, str) for child in children]
+    return depth
 
 
 def _top_nodes(root: Tree) -> Children:

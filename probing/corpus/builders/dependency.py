@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from sys import intern
 from typing import Final, cast
 
-from probing.corpus.builders.facts import Facts, Target
+from probing.corpus.builders.facts import Facts, Target, share_words
 from probing.corpus.trees import Sentence
 
 TENSES: Final = {"Past": "PAST", "Imp": "PAST", "Pqp": "PAST", "Pres": "PRES"}
@@ -42,7 +42,7 @@ def extract(sentence: Sentence) -> Facts:
     """Return the facts of a sentence with dependencies."""
     graph = _Graph(sentence)
     return Facts(
-        tokens=sentence.tokens,
+        tokens=share_words(sentence.tokens),
         depth=_depth(graph.heads),
         top=_top_sequence(graph),
         tense=_tense(graph),

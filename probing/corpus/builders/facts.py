@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sys import intern
 from typing import Final, NamedTuple
 
 QUOTES: Final = frozenset('"“”„«»')
@@ -10,6 +11,11 @@ QUOTES: Final = frozenset('"“”„«»')
 
 Target = tuple[str, str]
 """A label, and the word form that it was read off (lower-cased)."""
+
+
+def share_words(tokens: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the tokens as strings of which there is one copy each, in memory and in what marshal reads back."""
+    return tuple(map(intern, tokens))
 
 
 class Facts(NamedTuple):

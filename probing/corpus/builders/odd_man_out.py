@@ -5,16 +5,17 @@ previous and the next token fall into the same ranges of frequency. Bigrams are 
 replace or be replaced, and at most MAX_OCCURRENCES occurrences of such forms are looked at, so the table is bounded.
 
 The two labels are treated alike: a sentence is drawn, a word of it is chosen that has a replacement, and only then is
-it decided, by lot, whether the replacement takes place. The partition of a sentence is that of the form that stands
-there in the end, the replacement or the original one, so that neither can be told by its partition.
+it decided whether the replacement takes place. The partition of a sentence is that of the form that stands there in the
+end, the replacement or the original one, and in each partition these forms are equally frequent under both labels.
 """
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import accumulate
 from random import Random
 
@@ -43,27 +44,41 @@ OCCURRENCES_NEEDED = 16
 """Occurrences of the forms for each sentence asked for: with fewer, few words have a replacement that fits."""
 OVERSAMPLING = 2
 """Sentences drawn for each one asked for: not every one has a word with a replacement."""
+CACHED = 20_000
+"""Answers kept for neighbours that come up again, such as `the`."""
 CLEAR_MAJORITY = 0.6
 """A form belongs to a word class if so large a part of its occurrences does."""
 EDGE = ""
 """Stands for what is before the first and after the last token."""
 
+Cell = tuple[str, int]
+"""A split, and the range of frequency that the target falls into."""
 Pools = dict[str, dict[str, list[Instance]]]
 """Split -> label -> instances."""
 
 
-@dataclass(frozen=True, slots=True)
 class _Neighbours:
-    """Bigrams on one side of the forms, sorted by neighbour: neighbour[i] stood count[i] times beside form[i]."""
+    """Bigrams on one side of the forms: which neighbour stood beside which form, and how often."""
 
-    neighbour: np.ndarray
-    form: np.ndarray
-    range: np.ndarray
+    def __init__(self, pairs: np.ndarray, counts: np.ndarray, kinds: np.ndarray, neighbours: int) -> None:
+        """Take the pairs, neighbour x forms + form, in ascending order, and the word class of each form."""
+        neighbour, self._form = np.divmod(pairs, len(kinds))
+        self._starts = neighbour.searchsorted(np.arange(neighbours + 1)).tolist()
+        self._range = np.searchsorted(RANGES, counts, "right")
+        self._kinds = kinds
+        self._fit = lru_cache(maxsize=CACHED)(self._find)
 
-    def find(self, neighbour: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the forms (in order) beside a neighbour, and the ranges of their frequencies."""
-        start, end = np.searchsorted(self.neighbour, [neighbour, neighbour + 1])
-        return self.form[start:end], self.range[start:end]
+    def fit(self, neighbour: int, form: int) -> np.ndarray:
+        """Return the forms of a form's class whose bigrams with its neighbour are in the same range, in order."""
+        start, end = self._starts[neighbour], self._starts[neighbour + 1]
+        own = start + int(self._form[start:end].searchsorted(form))
+        return self._fit(neighbour, int(self._range[own]), int(self._kinds[form]))
+
+    def _find(self, neighbour: int, range: int, kind: int) -> np.ndarray:
+        start, end = self._starts[neighbour], self._starts[neighbour + 1]
+        forms = self._form[start:end]
+        fitting: np.ndarray = forms[(self._range[start:end] == range) & (self._kinds[forms] == kind)]
+        return fitting
 
 
 class _Bigrams:
@@ -76,6 +91,7 @@ class _Bigrams:
         kinds = {kind: number for number, kind in enumerate(sorted(set(forms.values())))}
         self._kind = np.array([kinds[forms[form]] for form in self._forms])
         self._count = np.array([counts[form] for form in self._forms])
+        self._bins = [round(2 * math.log2(count)) for count in self._count.tolist()]
         self._vocabulary: dict[str, int] = {EDGE: 0}
         self._seen = (array("q"), array("q"))
         self._sides: tuple[_Neighbours, ...] = ()
@@ -89,6 +105,10 @@ class _Bigrams:
             if kind and kinds.get(token) == kind
         ]
 
+    def frequency_bin(self, form: str) -> int:
+        """Return the range of frequency, half an octave wide, that a form falls into."""
+        return self._bins[self._ids[form]]
+
     def add(self, tokens: tuple[str, ...], place: int) -> None:
         """Count the two bigrams of the form at a place."""
         form = self._ids[tokens[place]]
@@ -101,8 +121,7 @@ class _Bigrams:
         sides = []
         for seen in self._seen:
             pairs, counts = np.unique(np.frombuffer(seen, dtype=np.int64), return_counts=True)
-            ranges = np.searchsorted(RANGES, counts, "right")
-            sides.append(_Neighbours(pairs // len(self._forms), pairs % len(self._forms), ranges))
+            sides.append(_Neighbours(pairs, counts, self._kind, len(self._vocabulary)))
         self._sides = tuple(sides)
         self._seen = (array("q"), array("q"))
 
@@ -112,24 +131,24 @@ class _Bigrams:
         Among several, frequent ones come up more often, as they do in the corpus: else rare words would tell the label.
         """
         original = self._ids[tokens[place]]
-        alike = []
-        for side, neighbour in zip(self._sides, neighbours(tokens, place), strict=True):
-            forms, ranges = side.find(self._vocabulary[neighbour])
-            own = ranges[np.searchsorted(forms, original)]
-            alike.append(forms[(ranges == own) & (self._kind[forms] == self._kind[original])])
-        fitting = _intersect(*alike)
-        for token in tokens:
-            fitting = fitting[fitting != self._ids[token]] if token in self._ids else fitting
-        if not len(fitting):
-            return None
-        weights = np.cumsum(self._count[fitting])
-        return self._forms[int(fitting[np.searchsorted(weights, random.random() * weights[-1], "right")])]
+        left, right = neighbours(tokens, place)
+        fitting = _intersect(
+            self._sides[0].fit(self._vocabulary[left], original), self._sides[1].fit(self._vocabulary[right], original)
+        )
+        fitting = fitting[fitting != original]
+        while len(fitting):
+            weights = self._count[fitting].cumsum()
+            chosen = int(fitting[weights.searchsorted(random.random() * weights[-1], "right")])
+            if self._forms[chosen] not in tokens:
+                return self._forms[chosen]
+            fitting = fitting[fitting != chosen]
+        return None
 
 
 def _intersect(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return what two ascending arrays share: quicker than numpy's own where one of them is short."""
     short, long = (first, second) if len(first) < len(second) else (second, first)
-    places = np.minimum(np.searchsorted(long, short), len(long) - 1)
+    places = np.minimum(long.searchsorted(short), len(long) - 1)
     shared: np.ndarray = short[long[places] == short]
     return shared
 
@@ -191,25 +210,58 @@ def _alter(
     random: Random,
     dropped: Counter[str],
 ) -> Pools:
-    """Return changed and original sentences, by split and label, until there are as many as asked for."""
+    """Return changed and original sentences until there are as many as asked for, alike in their targets' frequency."""
     needs = {split: size // 2 + 1 for split, size in sizes.by_split().items()}
-    pools: Pools = {split: {"C": [], "O": []} for split in SPLITS}
+    cells: dict[Cell, dict[str, list[Instance]]] = {}
+    filled = dict.fromkeys(SPLITS, 0)
     taken: set[tuple[str, ...]] = set()
     for facts in sentences:
-        if all(len(found) >= needs[split] for split, by_label in pools.items() for found in by_label.values()):
+        if all(filled[split] >= needs[split] for split in SPLITS):
             break
         choice = _choose_word(facts, bigrams, random)
         if choice is None:
             dropped["no replacement fits (of the sentences drawn)"] += 1
             continue
         place, replacement = choice
-        label = "C" if random.random() < 0.5 else "O"
-        tokens = facts.tokens if label == "O" else (*facts.tokens[:place], replacement, *facts.tokens[place + 1 :])
-        pool = pools[split_of[tokens[place]]][label]
-        if tokens in taken or facts.tokens in taken or len(pool) >= needs[split_of[tokens[place]]]:
+        versions = {
+            "O": (facts.tokens, (split_of[facts.tokens[place]], bigrams.frequency_bin(facts.tokens[place]))),
+            "C": (
+                (*facts.tokens[:place], replacement, *facts.tokens[place + 1 :]),
+                (split_of[replacement], bigrams.frequency_bin(replacement)),
+            ),
+        }
+        label = _choose_label({label: cell for label, (_, cell) in versions.items()}, cells, random)
+        tokens, cell = versions[label]
+        if filled[cell[0]] >= needs[cell[0]] or not taken.isdisjoint((tokens, facts.tokens)):
             continue
         taken.update((tokens, facts.tokens))
-        pool.append(Instance(label, tokens, tokens[place]))
+        pool = cells.setdefault(cell, {"C": [], "O": []})
+        pool[label].append(Instance(label, tokens, tokens[place]))
+        filled[cell[0]] += len(pool[label]) <= len(pool["O" if label == "C" else "C"])
+    return _pair(cells, random)
+
+
+def _choose_label(
+    cells_of: Mapping[str, Cell], cells: Mapping[Cell, Mapping[str, Sequence[Instance]]], random: Random
+) -> str:
+    """Return the label that is short of instances where it would fall; by lot, if both or neither is."""
+    short = []
+    for label, cell in cells_of.items():
+        pool = cells.get(cell, {"C": (), "O": ()})
+        if len(pool[label]) < len(pool["O" if label == "C" else "C"]):
+            short.append(label)
+    return short[0] if len(short) == 1 else random.choice("CO")
+
+
+def _pair(cells: Mapping[Cell, Mapping[str, list[Instance]]], random: Random) -> Pools:
+    """Return as many changed as original sentences of each frequency, so that frequency does not tell the label."""
+    pairs: dict[str, list[tuple[Instance, Instance]]] = {split: [] for split in SPLITS}
+    for (split, _), pool in sorted(cells.items()):
+        pairs[split].extend(zip(pool["C"], pool["O"], strict=False))
+    pools: Pools = {}
+    for split, found in pairs.items():
+        random.shuffle(found)
+        pools[split] = {"C": [changed for changed, _ in found], "O": [original for _, original in found]}
     return pools
 
 

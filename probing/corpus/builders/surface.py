@@ -18,7 +18,7 @@ MIN_TARGETS = 10
 RANKS_PER_TARGET = 2
 """The targets follow on the first 2 x 1000 words by frequency."""
 MIN_CHARACTERS = 4
-LEAST = {"tr": 20, "va": 2, "te": 2}
+LEAST = {"tr": 10, "va": 1, "te": 1}
 """A target needs so many sentences at least: fewer targets are better than targets seen a few times only."""
 
 

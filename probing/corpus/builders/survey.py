@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from sys import intern
 from typing import Any
 
 from probing.corpus.builders import constituency, dependency
@@ -127,8 +126,7 @@ def _add(survey: Survey, sentence: Sentence, key: bytes) -> None:
         survey.dependencies = sentence.tree is None
     elif survey.dependencies != (sentence.tree is None):
         raise ProbingError("constituency trees and dependencies in one corpus. Build from one kind at a time")
-    # marshal remembers interned strings as such, so that sentences read back share their words
-    tokens = tuple(map(intern, sentence.tokens))
+    tokens = sentence.tokens
     survey.sentences += 1
     survey.tokens += len(tokens)
     survey.initials[tokens[0]] += 1
@@ -149,7 +147,7 @@ def _add(survey: Survey, sentence: Sentence, key: bytes) -> None:
     if isinstance(facts.clauses, str):
         survey.reasons["clauses"][facts.clauses] += 1
     digest = blake2b("\t".join(tokens).encode(), digest_size=8, key=key).digest()
-    survey.add(int.from_bytes(digest, "little"), facts._replace(tokens=tokens))
+    survey.add(int.from_bytes(digest, "little"), facts)
 
 
 def _bound(survey: Survey) -> None:

@@ -4,7 +4,7 @@ neighbours swapped), and the counterparts of the first two for dependency trees.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from random import Random
 
 import numpy as np
@@ -29,7 +29,7 @@ VARIANCES = (10.0, 30.0)
 """Of depth and length in the sample that TrDep is drawn towards."""
 MAX_CORRELATION = 0.10
 """Between depth and length, in all that is drawn; 0.15 is promised for each file."""
-TILTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
+TILTS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 """More tilt makes a larger sample of a small corpus, but with ever fewer of the shallow and the deep trees."""
 MIN_DEPTH_SAMPLE = 30
 
@@ -203,9 +203,9 @@ def bigram_shift(survey: Survey, sizes: Sizes) -> Plan:
     dropped: Counter[str] = Counter()
 
     def classify(facts: Facts) -> bool | None:
-        if any(not QUOTES.isdisjoint(token) for token in facts.tokens):
+        if not QUOTES.isdisjoint("".join(facts.tokens)):
             dropped["double quotes"] += 1
-        elif not swappable(facts.tokens):
+        elif next(swappable(facts.tokens), None) is None:
             dropped["no two neighbours to swap"] += 1
         else:
             return True
@@ -220,7 +220,7 @@ def bigram_shift(survey: Survey, sizes: Sizes) -> Plan:
             if number % 2:
                 instances["O"].append(Instance("O", facts.tokens))
                 continue
-            place = random.choice(swappable(facts.tokens))
+            place = random.choice(list(swappable(facts.tokens)))
             tokens = swap(facts.tokens, place)
             if tokens not in originals and tokens not in altered:
                 altered.add(tokens)
@@ -232,14 +232,12 @@ def bigram_shift(survey: Survey, sizes: Sizes) -> Plan:
     )
 
 
-def swappable(tokens: tuple[str, ...]) -> list[int]:
-    """Return the places whose token may be swapped with the next: words that differ, and not the first two."""
-    words = [is_word(token) for token in tokens]
-    return [
-        place
-        for place in range(1, len(tokens) - 1)
-        if words[place] and words[place + 1] and tokens[place].lower() != tokens[place + 1].lower()
-    ]
+def swappable(tokens: tuple[str, ...]) -> Iterator[int]:
+    """Yield the places whose token may be swapped with the next: words that differ, and not the first two."""
+    for place in range(1, len(tokens) - 1):
+        token, following = tokens[place], tokens[place + 1]
+        if is_word(token) and is_word(following) and token.lower() != following.lower():
+            yield place
 
 
 def swap(tokens: tuple[str, ...], place: int) -> tuple[str, ...]:
