@@ -50,13 +50,14 @@ class SelfAttention(nn.Module):
         self.aggregator = aggregator
 
     def forward(self, hidden_Td: Tensor, packing: Packing) -> Tensor:
-        output: Tensor = self.aggregator(self.heads(hidden_Td, packing))
-        if output.shape != hidden_Td.shape:
-            raise ProbingError(
-                f"aggregator {type(self.aggregator).__name__} must return shape {tuple(hidden_Td.shape)} (tokens, d). "
-                f"It returned {tuple(output.shape)}"
-            )
-        return output
+        output = self.aggregator(self.heads(hidden_Td, packing))
+        if isinstance(output, Tensor) and output.shape == hidden_Td.shape:
+            return output
+        returned = f"shape {tuple(output.shape)}" if isinstance(output, Tensor) else f"a {type(output).__name__}"
+        raise ProbingError(
+            f"aggregator {type(self.aggregator).__name__} must return a tensor of shape {tuple(hidden_Td.shape)} "
+            f"(tokens, d). It returned {returned}"
+        )
 
     def heads(self, hidden_Td: Tensor, packing: Packing) -> Tensor:
         """Return the heads' outputs O_1 … O_H as (T, H, d/H)."""
