@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from probing.aggregators.linear import LinearAggregator
+from probing.errors import ProbingError
+from probing.model.attention import SelfAttention
+
+LENGTHS = [3, 1, 7, 2]
+WIDTH, HEADS = 12, 3
+
+
+class Concatenation(nn.Module):
+    def forward(self, heads):
+        return heads.flatten(1)
+
+
+@pytest.fixture
+def attention():
+    module = SelfAttention(WIDTH, HEADS, LinearAggregator(WIDTH, HEADS)).double()
+    for parameter in module.parameters():  # biases too: they start as zeros
+        nn.init.normal_(parameter, std=0.5)
+    return module
+
+
+def attend(attention, hidden):
+    """Equations 1 to 4 for one sentence, number by number: rows of O from rows of hidden states."""
+    weight, bias = attention.query_key_value.weight.tolist(), attention.query_key_value.bias.tolist()
+    size = WIDTH // HEADS
+
+    def project(token, part, head):
+        """Row part * d + head * d/H + i of the weights makes number i of the head's query, key or value."""
+        first = part * WIDTH + head * size
+        return [
+            sum(w * x for w, x in zip(weight[row], token, strict=True)) + bias[row]
+            for row in range(first, first + size)
+        ]
+
+    rows = []
+    for token in hidden:
+        concatenated = []
+        for head in range(HEADS):
+            query = project(token, 0, head)
+            keys = [project(other, 1, head) for other in hidden]
+            values = [project(other, 2, head) for other in hidden]
+            energies = [sum(q * k for q, k in zip(query, key, strict=True)) / math.sqrt(size) for key in keys]
+            total = sum(map(math.exp, energies))
+            shares = [math.exp(energy) / total for energy in energies]
+            concatenated += [sum(s * v[i] for s, v in zip(shares, values, strict=True)) for i in range(size)]
+        rows.append(concatenated)
+    output, output_bias = attention.aggregator.output.weight.tolist(), attention.aggregator.output.bias.tolist()
+    return [
+        [sum(w * x for w, x in zip(line, row, strict=True)) + b for line, b in zip(output, output_bias, strict=True)]
+        for row in rows
+    ]
+
+
+def test_the_papers_equations_sentence_by_sentence(attention, pack, split):
+    packing = pack(LENGTHS)
+    hidden = torch.randn(sum(LENGTHS), WIDTH, dtype=torch.float64)
+    expected = [row for sentence in split(hidden, packing) for row in attend(attention, sentence.tolist())]
+    with torch.no_grad():
+        torch.testing.assert_close(attention(hidden, packing), torch.tensor(expected, dtype=torch.float64))
+        in_float32 = attention.float()(hidden.float(), packing)
+    torch.testing.assert_close(in_float32.double(), torch.tensor(expected, dtype=torch.float64), atol=1e-5, rtol=1e-5)
+
+
+def test_one_token_attends_to_itself_alone(attention, pack):
+    hidden = torch.randn(1, WIDTH, dtype=torch.float64)
+    value = attention.query_key_value(hidden)[:, 2 * WIDTH :].view(1, HEADS, -1)
+    torch.testing.assert_close(attention.heads(hidden, pack([1])), value)
+
+
+def test_a_packing_says_where_each_token_stands(pack):
+    packing = pack([2, 1, 3])
+    assert packing.rows.tolist() == [0, 0, 1, 2, 2, 2]
+    assert packing.positions.tolist() == [0, 1, 0, 0, 1, 2]
+    assert packing.slots.tolist() == [0, 1, 3, 6, 7, 8]
+    assert packing.mask.shape == (3, 1, 1, 3)
+    assert packing.mask.flatten().tolist() == [True, True, False, True, False, False, True, True, True]
+
+
+def test_heads_come_apart(attention, pack):
+    hidden = torch.randn(sum(LENGTHS), WIDTH, dtype=torch.float64)
+    assert attention.heads(hidden, pack(LENGTHS)).shape == (sum(LENGTHS), HEADS, WIDTH // HEADS)
+
+
+def test_sentences_do_not_see_each_other(pack, split):
+    attention = SelfAttention(WIDTH, HEADS, Concatenation())
+    hidden = torch.randn(sum(LENGTHS), WIDTH, requires_grad=True)
+    packing = pack(LENGTHS)
+    split(attention(hidden, packing), packing)[2].sum().backward()
+    touched = [bool(part.abs().sum() > 0) for part in split(hidden.grad, packing)]
+    assert touched == [False, False, True, False]
+
+
+def test_attention_has_no_order_of_its_own(attention, pack):
+    hidden = torch.randn(5, WIDTH, dtype=torch.float64)
+    order = torch.randperm(5)
+    packing = pack([5])
+    torch.testing.assert_close(attention(hidden[order], packing), attention(hidden, packing)[order])
+
+
+def test_dropout_acts_in_training_alone(pack):
+    attention = SelfAttention(WIDTH, HEADS, Concatenation(), dropout=0.5)
+    hidden, packing = torch.randn(7, WIDTH), pack([7])
+    assert not torch.equal(attention(hidden, packing), attention(hidden, packing))
+    attention.eval()
+    assert torch.equal(attention(hidden, packing), attention(hidden, packing))
+
+
+def test_the_start_is_that_of_three_separate_maps():
+    """Xavier's bound of d -> d, which is wider than that of the one stacked map d -> 3d."""
+    weight = SelfAttention(64, 4, Concatenation()).query_key_value.weight
+    bound = math.sqrt(6 / (64 + 64))
+    assert 0.98 * bound < weight.abs().max() <= bound
+
+
+def test_heads_that_do_not_divide_the_width():
+    with pytest.raises(ValueError, match=r"num_heads must divide model_dim=12. Got 5 instead\."):
+        SelfAttention(12, 5, Concatenation())
+
+
+class Wrong(nn.Module):
+    def __init__(self, make):
+        super().__init__()
+        self.make = make
+
+    def forward(self, heads):
+        return self.make(heads)
+
+
+@pytest.mark.parametrize(
+    ("make", "returned"),
+    [
+        (lambda heads: heads, "shape (13, 3, 4)"),
+        (lambda heads: heads.sum(1), "shape (13, 4)"),
+        (lambda heads: heads.flatten(1)[:-1], "shape (12, 12)"),
+        (lambda heads: (heads.flatten(1), heads), "a tuple"),
+        (lambda heads: None, "a NoneType"),
+    ],
+)
+def test_an_aggregator_that_returns_something_else(pack, make, returned):
+    attention = SelfAttention(WIDTH, HEADS, Wrong(make))
+    with pytest.raises(ProbingError) as caught:
+        attention(torch.randn(13, WIDTH), pack(LENGTHS))
+    text = f"aggregator Wrong must return a tensor of shape (13, 12) (tokens, d). It returned {returned}"
+    assert str(caught.value) == text
