@@ -14,6 +14,9 @@ from probing.tasks import COUNTERPARTS, TASKS, Task, get_task, get_tasks, own_ta
 DATA_DIR = Path("data/senteval")
 """Where SentEval's files are looked for unless `--data-dir` says otherwise."""
 
+RESERVED_NAMES = ("", "senteval", "mini", "own")
+"""What results call data that is not a folder of the user's."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
@@ -39,7 +42,8 @@ def choose_source(tasks: Sequence[str], *, data: str | None = None, data_dir: Pa
     if data == "mini":
         return _mini(wanted, "asked for")
     if data is not None:
-        return _folder(wanted, Path(data), everything="all" in [name.lower() for name in tasks])
+        parts = [part.strip().lower() for name in tasks for part in name.split(",")]
+        return _folder(wanted, Path(data), everything="all" in parts)
     there = [task for task in TASKS if _path(folder, task).is_file()]
     if not there:
         return _mini(wanted, f"no SentEval files in {folder}; `probe data fetch` gets them")
@@ -114,8 +118,10 @@ def _folder(wanted: Sequence[Task], folder: Path, *, everything: bool) -> Source
         names = ", ".join(f"{task.file}.txt" for task in TASKS)
         raise ProbingError(f"--data {folder}: no task file there. Expected some of {names}")
     reason = "asked for" + (f"; it has no {', '.join(missing)}" if missing else "")
+    name = folder.resolve().name
     return Source(
-        name=folder.resolve().name,
+        # A folder that happens to be called mini is not the embedded data set, and no table may say so.
+        name=f"folder {name}" if name.lower() in RESERVED_NAMES else name,
         files=files,
         reason=reason,
         preset="small",
@@ -132,5 +138,7 @@ def read_datasheet_identity(folder: Path) -> str | None:
         content = json.loads(path.read_text(encoding="utf-8"))
         identity = content["identity"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        raise ProbingError(f"{path}: not a datasheet of `probe data build`. Remove it or build again") from None
-    return str(identity)
+        identity = None
+    if not isinstance(identity, str):
+        raise ProbingError(f"{path}: not a datasheet of `probe data build`. Remove it or build again")
+    return identity
