@@ -44,35 +44,31 @@ def _places(text: str) -> Choice[Place]:
     return weigh(places)
 
 
-PLACES = _places(
-    "in room 10, near room 3, behind room 2, outside room 2, on ground 5, near ground 2, near furniture 2, "
-    "behind furniture 1, in city 3, beside vehicle 1, under plant 1, behind plant 1"
-)
-GOALS = _places(
-    "through room 3, into room 5, across ground 3, toward room 2, past room 2, along ground 2, toward person 2"
-)
-_THING = "on furniture 4, in container 3, in room 2, from city 2, under furniture 2, near plant 1, behind container 1"
+# Prepositions that go with few senses: with `near` or `behind`, any noun would do, and none would be out of place.
+PLACES = _places("in room 12, inside room 3, outside room 2, on ground 7, along ground 1, in city 3")
+GOALS = _places("through room 4, into room 6, across ground 4, along ground 3, up ground 1, toward room 2")
+_THING = "on furniture 5, in container 5, under furniture 2, inside container 2"
 MODIFIERS = {
-    "person": _places("from city 3, in clothing 3, with animal 2, with container 2, near vehicle 1, from room 2"),
-    "animal": _places("in room 3, under furniture 2, on ground 2, near plant 1, behind room 1, from room 1"),
-    "food": _places("on furniture 4, in container 4, from city 1, from room 1"),
+    "person": _places("from city 4, in clothing 5, with animal 2, with container 2"),
+    "animal": _places("in room 4, under furniture 2, on ground 3, inside room 1"),
+    "food": _places("on furniture 4, in container 5, inside container 1"),
     "tool": _places(_THING),
-    "vehicle": _places("on ground 3, behind room 2, near room 2, from city 2, outside room 2"),
-    "room": _places("near ground 3, in city 3, behind room 1, on ground 2, beyond ground 1"),
-    "ground": _places("near room 3, behind room 2, in city 2"),
-    "furniture": _places("in room 4, near device 1, on ground 1, from city 1"),
-    "container": _places(_THING),
-    "clothing": _places("on furniture 3, in container 3, from city 2"),
-    "document": _places("about person 3, about event 3, about animal 3, on furniture 2, in container 2, from person 2"),
-    "plant": _places("in room 3, behind room 2, on ground 2, near furniture 1"),
-    "music": _places("from city 2, in room 2, on furniture 1"),
-    "idea": _places("of person 3, about event 3, about person 2, about room 2, about animal 1"),
-    "event": _places("in city 4, in room 3, on ground 1"),
+    "vehicle": _places("on ground 5, outside room 3, from city 2"),
+    "room": _places("on ground 4, in city 3, beyond ground 1"),
+    "ground": _places("outside room 3, in city 3, beyond ground 1"),
+    "furniture": _places("in room 5, inside room 1, from city 1"),
+    "container": _places("on furniture 5, under furniture 2, in room 2"),
+    "clothing": _places("in container 5, on furniture 3, from city 1"),
+    "document": _places("about person 3, about event 4, about animal 3, on furniture 1, in container 1"),
+    "plant": _places("in room 4, on ground 3, outside room 1"),
+    "music": _places("from city 3, in room 2"),
+    "idea": _places("about event 4, of person 4, about person 2"),
+    "event": _places("in room 4, in city 4, on ground 1"),
     "treasure": _places(_THING),
-    "device": _places("in room 4, on furniture 3, from city 1"),
-    "nature": _places("in city 2, in room 1, on ground 2"),
-    "drink": _places("in container 3, on furniture 2, from city 1"),
-}  # fmt: skip
+    "device": _places("in room 4, on furniture 4"),
+    "nature": _places("in city 3, on ground 3"),
+    "drink": _places("in container 4, on furniture 2"),
+}
 
 _WHO: Tree = ("WHNP", (("WP", "who"),))
 _THAT: Tree = ("WHNP", (("WDT", "that"),))
@@ -142,11 +138,11 @@ def _relate(w: Writer, sense: str, room: int) -> Nominal:
     return Nominal(("NP", (head.tree, clause)), head.agreement, head.pronoun)
 
 
-def relate(w: Writer, sense: str, agreement: int, room: int) -> Tree:
-    """Return a relative clause for a noun of a sense."""
+def relate(w: Writer, sense: str, agreement: int, room: int, *, bare: bool = True) -> Tree:
+    """Return a relative clause for a noun of a sense; `bare` allows it to have no `that`."""
     random = w.random
     if random() < 0.45 and sense in GROUPS_BY_OBJECT:
-        return _relate_object(w, sense, room)
+        return _relate_object(w, sense, room, bare=bare)
     opener = (_WHO if random() < 0.8 else _THAT) if sense == "person" else _THAT if random() < 0.6 else _WHICH
     x = random()
     if x < 0.62 and room > 3 and sense in GROUPS_BY_SUBJECT:
@@ -164,7 +160,7 @@ def relate(w: Writer, sense: str, agreement: int, room: int) -> Tree:
     return ("SBAR", (opener, ("S", (predicate,))))
 
 
-def _relate_object(w: Writer, sense: str, room: int) -> Tree:
+def _relate_object(w: Writer, sense: str, room: int, *, bare: bool) -> Tree:
     random = w.random
     group = GROUPS_BY_OBJECT[sense](random)
     actor = group.subjects[0]
@@ -176,7 +172,7 @@ def _relate_object(w: Writer, sense: str, room: int) -> Tree:
         space -= 3
     subject = say_noun_phrase(w, actor, 1 if random() < 0.4 else space, lone=False)
     clause: Tree = ("S", (subject.tree, build_finite(w, group.verbs(random), tail, subject.agreement)))
-    return ("SBAR", (clause,) if random() < 0.3 else (opener, clause))
+    return ("SBAR", (clause,) if bare and random() < 0.3 else (opener, clause))
 
 
 def _describe_action(w: Writer, sense: str, room: int) -> Nominal:

@@ -118,6 +118,7 @@ def state_manner(w: Writer, room: int) -> Tree:
     sense = "person" if w.random() < 0.85 else "animal"
     subject = say_noun_phrase(w, sense, size)
     verb, rest = act_on(w, sense, room - 2 - size)
+    rest = tuple(part for part in rest if part[0] != "ADVP" or len(part[1]) > 1)
     return _finish("S", subject.tree, PREVERBAL_ADVERBS(w.random), build_finite(w, verb, rest, subject.agreement))
 
 
@@ -132,7 +133,7 @@ def name_thing_with_clause(w: Writer, room: int) -> Tree:
     """NP_SBAR_."""
     sense = SUBJECTS(w.random)
     head = describe(w, sense, 2)
-    return _finish("NP", head.tree, relate(w, sense, head.agreement, room - 3))
+    return _finish("NP", head.tree, relate(w, sense, head.agreement, room - 3, bare=False))
 
 
 def state_about_clause(w: Writer, room: int) -> Tree:

@@ -1,0 +1,311 @@
+"""Stories of two clauses whose order matters: a cause before its effect, a noun before its pronoun.
+
+Turned round, such a sentence still holds the same words, so only their order gives it away. For that, what may begin
+the first clause must begin the second just as often: else a capital `He` would tell. Stories therefore come in pairs
+that mirror each other in their clauses' first words (`the … he` and `he … the`). To leave no doubt what the number of
+the subject or the object is, common nouns in the two subjects agree, and only the first clause has a common noun as
+its object.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from probing.corpus.grammar.auxiliaries import build_finite, choose_pattern, conjugate, contract
+from probing.corpus.grammar.clauses import Clause, choose_predicate, state, wish
+from probing.corpus.grammar.lexicon import (
+    ADJECTIVES,
+    HE,
+    IT,
+    MASS,
+    NOUNS,
+    NUMBERS,
+    PLURAL_CHANCES,
+    SHE,
+    THEY,
+    Choice,
+    Noun,
+    weigh,
+    zipf,
+)
+from probing.corpus.grammar.nominals import MODIFIERS, locate
+from probing.corpus.grammar.phrases import MIXED, Nominal, Writer, describe, name_person, refer, remember
+from probing.corpus.grammar.predicates import (
+    Kind,
+    Predicate,
+    act,
+    act_toward,
+    add_adjuncts,
+    be_described,
+    go,
+    stay,
+    undergo,
+)
+from probing.corpus.grammar.verbs import (
+    BE,
+    DO,
+    GROUPS,
+    GROUPS_BY_OBJECT,
+    GROUPS_BY_SUBJECT,
+    INTRANSITIVES,
+    Group,
+    Verb,
+    inflect_all,
+)
+from probing.corpus.trees import Tree
+
+Pair = tuple[Clause, Clause]
+
+
+class Novelty(NamedTuple):
+    """Something mentioned for the first time."""
+
+    sense: str
+    noun: Noun
+    plural: bool
+    phrase: Nominal
+
+
+_THE: Tree = ("DT", "the")
+_MEETINGS = Choice(
+    [group for group in GROUPS if group.objects.items == ("person",) and "person" in group.subjects], [1.0, 1.0]
+)
+_AS_WELL: Tree = ("ADVP", (("RB", "as"), ("RB", "well")))
+_FIRST_TIMES: Choice[Tree] = zipf([
+    ("PP", (("IN", "at"), ("NP", (("JJ", "first"),)))),
+    ("PP", (("IN", "in"), ("NP", (_THE, ("NN", "beginning"))))),
+    ("PP", (("IN", "at"), ("NP", (_THE, ("NN", "start"))))),
+])  # fmt: skip
+_LAST_TIMES: Choice[Tree] = zipf([
+    ("PP", (("IN", "after"), ("NP", (("DT", "that"),)))),
+    ("PP", (("IN", "in"), ("NP", (_THE, ("NN", "end"))))),
+    ("PP", (("IN", "at"), ("NP", (("JJ", "last"),)))),
+])  # fmt: skip
+_PERSON_KINDS: Choice[Kind] = weigh({act: 3.0, go: 4.0, stay: 2.0, act_toward: 3.0, be_described: 2.0})
+_ANIMAL_KINDS: Choice[Kind] = weigh({act: 3.0, go: 4.0, be_described: 1.0})
+
+# How someone is, what this makes them do, and to what.
+_REACTIONS_TEXT = """
+hungry | eat cook bake fry | food
+thirsty | drink pour sip boil | drink
+tired | sleep rest yawn relax |
+sad | cry weep sigh |
+happy | laugh smile sing dance |
+rich | buy collect | treasure vehicle
+poor | sell steal | treasure clothing
+cold | wear mend | clothing
+lonely | visit invite | person
+curious | open search | container room
+dirty | wash mend | clothing
+afraid | hide escape run |
+lazy | sleep rest wait |
+"""
+
+
+def _read_reactions() -> Choice[tuple[Tree, Choice[Verb], Choice[str] | None]]:
+    rows = []
+    for line in _REACTIONS_TEXT.strip().splitlines():
+        word, verbs, senses = (cell.strip() for cell in line.split("|"))
+        objects = zipf(senses.split()) if senses else None
+        rows.append((("JJ", word), zipf(inflect_all(verbs)), objects))
+    return zipf(rows)
+
+
+_REACTIONS = _read_reactions()
+
+
+def _define(w: Writer, sense: str, room: int, noun: Noun | None = None, *, plural: bool | None = None) -> Nominal:
+    """Return `the`, perhaps an adjective or a place, and a noun."""
+    noun = noun or NOUNS[sense](w.random)
+    if plural is None:
+        plural = w.random() < 0.48 * w.plurality
+    leaf = noun.plural if plural else noun.singular
+    adjective = (ADJECTIVES[sense](w.random).leaf,) if room > 2 and w.random() < 0.7 else ()
+    phrase: Tree = ("NP", (_THE, *adjective, leaf))
+    if room > 5:
+        phrase = ("NP", (phrase, locate(w, room - 3, MODIFIERS[sense])))
+    return Nominal(phrase, *remember(w, noun, plural))
+
+
+def _introduce(w: Writer, sense: str, room: int) -> tuple[Nominal, Noun, bool]:
+    """Return an indefinite noun phrase, with its noun and whether it is plural."""
+    noun = NOUNS[sense](w.random)
+    plural = w.random() < PLURAL_CHANCES[sense] * w.plurality
+    adjective = ADJECTIVES[sense](w.random) if room > 2 else None
+    determiner = NUMBERS(w.random) if plural else adjective.article if adjective else noun.article
+    if sense in MASS:
+        determiner = ("DT", "some")
+    children = (determiner, *((adjective.leaf,) if adjective else ()), noun.plural if plural else noun.singular)
+    phrase: Tree = ("NP", children)
+    if room > 5:
+        phrase = ("NP", (phrase, locate(w, room - 3, MODIFIERS[sense])))
+    return Nominal(phrase, *remember(w, noun, plural)), noun, plural
+
+
+def _say(w: Writer, subject: Nominal, predicate: Predicate, *tail: Tree) -> Clause:
+    verb, rest = predicate
+    finite = build_finite(w, verb, rest + tail, subject.agreement, choose_pattern(w, 9) if w.random() < 0.5 else 0)
+    return Clause(subject, contract(w, subject, finite))
+
+
+def _say_more(w: Writer, subject: Nominal, sense: str, room: int, *tail: Tree) -> Clause:
+    """Return a clause without a direct object."""
+    if sense == "person" or sense == "animal":
+        kind = (_PERSON_KINDS if sense == "person" else _ANIMAL_KINDS)(w.random)
+        if w.style != MIXED and sense == "person" and room > 4 and w.random() < 0.5:
+            return _say(w, subject, _wish_or_state(w, room), *tail)
+    elif sense in GROUPS_BY_OBJECT and w.random() < 0.4:
+        kind = undergo
+    else:
+        kind = act if sense in INTRANSITIVES and w.random() < 0.4 else be_described
+    return _say(w, subject, kind(w, sense, max(room, 2 if kind is not stay and kind is not act_toward else 4)), *tail)
+
+
+def _wish_or_state(w: Writer, room: int) -> Predicate:
+    return (state if w.random() < 0.5 else wish)(w, "person", room)
+
+
+def _animate(w: Writer) -> str:
+    return "person" if w.random() < 0.8 else "animal"
+
+
+def _mirror(w: Writer, things: float) -> int:
+    """Return a pronoun as often as the mirrored kind of sentence has it, in which `things` are no persons."""
+    if w.random() < 0.48 * w.plurality:
+        return THEY
+    return IT if w.random() < things else HE if w.random() < 0.5 else SHE
+
+
+def _times(w: Writer, room: int, chance: float) -> tuple[tuple[Tree, ...], tuple[Tree, ...], int]:
+    """Return phrases that say what came first and what last, and the room that they take."""
+    if room < 5 or w.random() > chance:
+        return (), (), 0
+    return (_FIRST_TIMES(w.random),) if w.random() < 0.5 else (), (_LAST_TIMES(w.random),), 2
+
+
+def tell_sequence(w: Writer, first: int, second: int) -> Pair:
+    """`the farmer fed a dog at first , and he slept in the end`."""
+    sense = _animate(w)
+    begin, end, used = _times(w, min(first, second), 0.8)
+    size = 2 if first < 7 else 3
+    subject = _define(w, sense, size)
+    opening = _say(w, subject, choose_predicate(w, sense, first - size - used), *begin)
+    return opening, _say_more(w, refer(subject.pronoun), sense, second - 1 - used, *end)
+
+
+def tell_reaction(w: Writer, first: int, second: int) -> Pair:
+    """`the farmer was hungry , and he ate a cake`."""
+    subject = _define(w, "person", first - 2)
+    state, verbs, objects = _REACTIONS(w.random)
+    opening = Clause(subject, ("VP", (conjugate(w, BE, subject.agreement), ("ADJP", (state,)))))
+    verb = verbs(w.random)
+    if objects is None:
+        reaction: Predicate = (verb, add_adjuncts(w, second - 2))
+    else:
+        size = max(min(second - 2, 4), 2)
+        noun = describe(w, objects(w.random), size)
+        reaction = (verb, (noun.tree, *add_adjuncts(w, second - 2 - size)))
+    return opening, _say(w, refer(subject.pronoun), reaction)
+
+
+def _acquire(w: Writer, subject: Nominal, sense: str, room: int, *, people: bool = False) -> tuple[Clause, Novelty]:
+    """Return a clause about something new, or someone."""
+    group = _choose_group(w, sense, people)
+    thing_sense = group.objects(w.random)
+    phrase, noun, plural = _introduce(w, thing_sense, room - 2)
+    rest: tuple[Tree, ...] = (phrase.tree,)
+    if 5 < room < 8:
+        rest += add_adjuncts(w, room - 5)
+    predicate = build_finite(w, group.verbs(w.random), rest, subject.agreement)
+    return Clause(subject, predicate), Novelty(thing_sense, noun, plural, phrase)
+
+
+def _choose_group(w: Writer, sense: str, people: bool) -> Group:
+    if people:
+        return _MEETINGS(w.random)
+    group = GROUPS_BY_SUBJECT[sense](w.random)
+    while "body" in group.objects.items:
+        group = GROUPS_BY_SUBJECT[sense](w.random)
+    return group
+
+
+def describe_new(w: Writer, first: int, second: int) -> Pair:
+    """`she bought a ring , and the ring was golden`."""
+    pronoun = _mirror(w, 0.08)
+    opening, new = _acquire(w, refer(pronoun), "animal" if pronoun == IT else "person", first)
+    subject = _define(w, new.sense, 2, new.noun, plural=new.plural)
+    return opening, _say_more(w, subject, new.sense, second - 2)
+
+
+def call_new(w: Writer, first: int, second: int) -> Pair:
+    """`Mary bought a ring , and it was golden`."""
+    opening, new = _acquire(w, name_person(w), "person", first, people=w.random() < 0.6)
+    return opening, _say_more(w, refer(new.phrase.pronoun), new.sense, second - 1)
+
+
+def _use(w: Writer, subject: Nominal, new: Novelty, room: int) -> Clause:
+    """Return a clause with a pronoun for its object."""
+    groups = GROUPS_BY_OBJECT[new.sense]
+    group = groups(w.random)
+    while "person" not in group.subjects:
+        group = groups(w.random)
+    obj = refer(new.phrase.pronoun, obj=True).tree
+    rest = add_adjuncts(w, room - 2, tool=group.tool, manner=True)
+    return Clause(subject, build_finite(w, group.verbs(w.random), (obj, *rest), subject.agreement))
+
+
+def use_new(w: Writer, first: int, second: int) -> Pair:
+    """`she baked a cake , and Tom ate it`."""
+    pronoun = _mirror(w, 0.35)
+    opening, new = _acquire(w, refer(pronoun), "animal" if pronoun == IT else "person", first)
+    return opening, _use(w, name_person(w), new, second - 1)
+
+
+def pass_on(w: Writer, first: int, second: int) -> Pair:
+    """`the cook baked a cake , and the children ate it`."""
+    if w.random() < 0.5:
+        giver, taker, used = name_person(w), name_person(w), 1
+    else:
+        plural = w.random() < 0.48 * w.plurality
+        giver, taker, used = _define(w, "person", 2, plural=plural), _define(w, "person", 2, plural=plural), 2
+    opening, new = _acquire(w, giver, "person", first - used + 1)
+    return opening, _use(w, taker, new, second - used)
+
+
+def liken(w: Writer, first: int, second: int) -> Pair:
+    """`the king slept , and the queen did as well`."""
+    return _compare(w, first, second, _AS_WELL)
+
+
+def contrast(w: Writer, first: int, second: int) -> Pair:
+    """`the king slept , but the queen did not`."""
+    return _compare(w, first, second, ("RB", "not"))
+
+
+def _compare(w: Writer, first: int, second: int, echo: Tree) -> Pair:
+    if w.random() < 0.4:
+        subject, other = name_person(w), name_person(w)
+    else:
+        plural = w.random() < 0.48 * w.plurality
+        subject = _define(w, "person", 2 if first < 9 else 3, plural=plural)
+        other = _define(w, "person", max(2, min(second - 3, 7)), plural=plural)
+    verb, rest = choose_predicate(w, "person", first - 2)
+    opening = Clause(subject, build_finite(w, verb, rest, subject.agreement))
+    auxiliary = conjugate(w, BE if verb is BE else DO, other.agreement)
+    return opening, Clause(other, ("VP", (auxiliary, echo)))
+
+
+_LOSSES: Choice[Tree] = weigh({("VB", "miss"): 1.0, ("VB", "lose"): 1.0})
+
+
+def warn(w: Writer, first: int, second: int) -> Pair:
+    """`he must hurry , or he will miss the race`."""
+    w.past = False
+    pronoun = THEY if w.random() < 0.4 else HE if w.random() < 0.5 else SHE
+    subject = refer(pronoun)
+    verb, rest = go(w, "person", first - 2) if w.random() < 0.6 else act_toward(w, "person", max(first - 2, 3))
+    opening = Clause(subject, ("VP", (("MD", "must" if w.random() < 0.6 else "should"), ("VP", (verb.base, *rest)))))
+    loss = _LOSSES(w.random)
+    noun = describe(w, "event" if loss[1] == "miss" else "treasure", max(min(second - 3, 4), 2))
+    rest = (noun.tree, *add_adjuncts(w, second - 7))
+    return opening, Clause(subject, ("VP", (("MD", "will"), ("VP", (loss, *rest)))))

@@ -1,0 +1,128 @@
+"""The embedded data set: made once, whole or not at all, and the same for everyone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+
+import pytest
+from click.testing import CliRunner
+
+import cli
+from probing.corpus import builders, grammar, mini
+from probing.corpus.trees import Sentence
+from probing.dataset import read_task_file
+from probing.errors import ProbingError
+from probing.tasks import TASKS
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of its own and a data set small enough for a test."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(mini, "cache_folder", lambda name: tmp_path / "probing" / name)
+    for name, size in (("TRAIN", 160), ("DEV", 40), ("TEST", 40), ("SENTENCES", 2500)):
+        monkeypatch.setattr(mini, name, size)
+    return tmp_path / "probing" / "mini"
+
+
+def forbid(*_: object, **__: object) -> Iterator[Sentence]:
+    raise AssertionError("nothing should be generated")
+
+
+def test_all_ten_tasks_are_there_and_kept(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = mini.ensure_mini()
+    for task in TASKS:
+        data = read_task_file(folder / f"{task.file}.txt")
+        assert len(data.splits["tr"].labels) > 100
+    assert (folder / "datasheet.json").is_file()
+    monkeypatch.setattr(mini, "generate", forbid)
+    assert mini.ensure_mini() == folder
+    assert list(cache.iterdir()) == [folder]
+
+
+def test_the_files_are_the_same_each_time(cache: Path) -> None:
+    first = mini.ensure_mini()
+    contents = {path.name: path.read_bytes() for path in first.iterdir()}
+    first.rename(cache / "other")
+    again = mini.ensure_mini()
+    assert {path.name: path.read_bytes() for path in again.iterdir()} == contents
+
+
+def test_an_interruption_leaves_nothing(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(seed: int, count: int) -> Iterator[Sentence]:
+        yield from grammar.generate(seed, count // 2)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(mini, "generate", stop)
+        with pytest.raises(KeyboardInterrupt):
+            mini.ensure_mini()
+    assert list(cache.iterdir()) == []
+    assert mini.ensure_mini().is_dir()
+
+
+def test_two_at_once_give_one_folder(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    both = Barrier(2, timeout=120)
+    build = builders.build
+
+    def build_together(*arguments: object, **options: object) -> object:
+        both.wait()
+        sheet = build(*arguments, **options)  # type: ignore[arg-type]
+        both.wait()
+        return sheet
+
+    monkeypatch.setattr(builders, "build", build_together)
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(lambda _: mini.ensure_mini(), range(2))
+    assert first == second
+    assert list(cache.iterdir()) == [first]
+    assert len(list(first.glob("*.txt"))) == len(TASKS)
+
+
+@pytest.mark.parametrize("name", ["GRAMMAR_VERSION", "SEED", "TRAIN", "SENTENCES"])
+def test_other_settings_have_another_folder(cache: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(mini, "generate", forbid)
+    before = mini._name_version()
+    monkeypatch.setattr(mini, name, getattr(mini, name) + 1)
+    assert mini._name_version() != before
+
+
+def test_a_task_that_fails_is_an_error_and_nothing_is_kept(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mini, "SENTENCES", 2)
+    with pytest.raises(RuntimeError, match="the embedded grammar does not give .*WC"):
+        mini.ensure_mini()
+    assert list(cache.iterdir()) == []
+
+
+def test_sample_prints_instances_of_a_task(cache: Path) -> None:
+    result = CliRunner().invoke(cli.main, ["data", "sample", "--task", "tense", "--count", "5"])
+    assert result.exit_code == 0
+    lines = [line.split("\t") for line in result.stdout.splitlines()]
+    assert len(lines) == 5
+    assert {label for label, _ in lines} <= {"PAST", "PRES"}
+    everything = mini.sample_task("Tense", 10_000)
+    assert len(everything) == 160, "no more than there is"
+    assert mini.sample_task("Tense", 5) == [(label, text.split()) for label, text in lines]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--task", "tens"], "probe: unknown task 'tens'. Did you mean 'Tense'?"),
+        (["--task", "DepDepth"], "probe: the embedded data has no DepDepth. It has SeLen, WC,"),
+        (["--task", "WC", "--trees"], "probe: --trees and --task exclude each other: a task's instances have no trees"),
+    ],
+)
+def test_sample_explains_a_mistake(arguments: list[str], message: str) -> None:
+    result = CliRunner().invoke(cli.main, ["data", "sample", *arguments])
+    assert result.exit_code == 2
+    assert result.stderr.startswith(message)
+
+
+def test_an_unknown_task_is_refused_before_anything_is_made(cache: Path) -> None:
+    with pytest.raises(ProbingError, match="unknown task 'x'"):
+        mini.sample_task("x", 1)
+    assert not cache.exists()
