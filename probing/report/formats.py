@@ -34,13 +34,15 @@ def render(
     if format in ("csv", "json"):
         frame = make_frame(results, against_paper=against_paper)
         if format == "json":
-            return frame.to_json(orient="records", indent=2, force_ascii=False)
+            return frame.to_json(orient="records", indent=2, force_ascii=False, double_precision=15)
         return frame.assign(settings=frame["settings"].map(json.dumps)).to_csv(index=False).rstrip("\n")
     tables = make_tables(results, against_paper=against_paper)
+    if format == "latex":
+        labels = ["tab:probing", *(f"tab:probing-{number}" for number in range(2, len(tables) + 1))]
+        return "\n\n".join(map(render_latex, tables, labels))
     renderers: dict[str, Callable[[Table], str]] = {
         "table": lambda table: render_text(table, colour=colour),
         "markdown": render_markdown,
-        "latex": render_latex,
     }
     return "\n\n".join(renderers[format](table) for table in tables)
 
@@ -51,7 +53,7 @@ def render_text(table: Table, *, colour: bool = False) -> str:
     def mark(text: str) -> str:
         return f"\033[1m{text}\033[0m" if colour else f"*{text}"
 
-    headers = ["Model", *(f"{family}\n{column}" for family, column in _headers(table))]
+    headers = ["Model", *(f"{family}\n{_one_line(column)}" for family, column in _headers(table))]
     body = tabulate(
         _cells(table, mark),
         headers,
@@ -60,7 +62,8 @@ def render_text(table: Table, *, colour: bool = False) -> str:
         colalign=("left", *("right" for _ in table.columns)),
     )
     best = "Bold" if colour else "*"
-    return "\n".join([body, "", f"{table.caption} {best}: best of its column.", *_notes(table)])
+    lines = [f"{table.caption} {best}: best of its column.", *_notes(table)]
+    return "\n".join([body, "", *map(_one_line, lines)])
 
 
 def render_markdown(table: Table) -> str:
@@ -70,7 +73,7 @@ def render_markdown(table: Table) -> str:
     body = tabulate(
         rows,
         headers,
-        tablefmt="github",
+        tablefmt="pipe",
         disable_numparse=True,
         colalign=("left", *("right" for _ in table.columns)),
     )
@@ -78,8 +81,8 @@ def render_markdown(table: Table) -> str:
     return "\n\n".join([body, f"{_escape_markdown(table.caption)} **Bold**: best of its column.", *notes])
 
 
-def render_latex(table: Table) -> str:
-    """Return the table in LaTeX, for the packages booktabs and (for ±) none other."""
+def render_latex(table: Table, label: str) -> str:
+    """Return the table in LaTeX, which needs the package booktabs."""
     groups = [(family, len(list(members))) for family, members in itertools.groupby(table.families.values())]
     spans, rules, start = [], [], 2
     for family, width in groups:
@@ -91,7 +94,7 @@ def render_latex(table: Table) -> str:
         r"  \centering",
         rf"  \begin{{tabular}}{{l{'r' * len(table.columns)}}}",
         r"    \toprule",
-        f"    & {' & '.join(spans)} & \\\\",
+        f"    & {' & '.join(spans)}{' &' * (len(table.columns) - len(table.families))} \\\\",
         f"    {' '.join(rules)}",
         f"    Model & {' & '.join(_escape_latex(column) for column in table.columns)} \\\\",
         r"    \midrule",
@@ -103,7 +106,7 @@ def render_latex(table: Table) -> str:
         r"    \bottomrule",
         r"  \end{tabular}",
         rf"  \caption{{{_escape_latex(' '.join([table.caption, 'Bold: best of its column.', *_notes(table)]))}}}",
-        r"  \label{tab:probing}",
+        rf"  \label{{{label}}}",
         r"\end{table*}",
     ]
     return "\n".join(lines)
@@ -120,7 +123,10 @@ def _headers(table: Table) -> list[tuple[str, str]]:
 
 
 def _cells(table: Table, mark: Callable[[str], str]) -> list[list[str]]:
-    return [[row.label, *(_value(row, row.values.get(column), mark) for column in table.columns)] for row in table.rows]
+    return [
+        [_one_line(row.label), *(_value(row, row.values.get(column), mark) for column in table.columns)]
+        for row in table.rows
+    ]
 
 
 def _value(row: Row, value: Value | None, mark: Callable[[str], str]) -> str:
@@ -140,14 +146,25 @@ def _notes(table: Table) -> Sequence[str]:
     return [f"Note: {note}." for note in table.notes]
 
 
+def _one_line(text: str) -> str:
+    """Return a name without line breaks and other control characters, which would break a table."""
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
 def _escape_markdown(text: str) -> str:
-    for character in "\\|*_`":
+    for character in "\\|*_`[]~$":
         text = text.replace(character, f"\\{character}")
-    return text.replace("<", "&lt;").replace("\n", " ")
+    return _one_line(text).replace("&", "&amp;").replace("<", "&lt;")
 
 
-_LATEX = {"\\": r"\textbackslash{}", "−": "$-$", "±": r"$\pm$", "–": "--"} | {c: f"\\{c}" for c in "&%$#_{}"}
+_LATEX = (
+    {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "|": r"\textbar{}"}
+    | {"<": r"\textless{}", ">": r"\textgreater{}", "−": "$-$", "±": r"$\pm$", "–": "--"}
+    | {c: f"\\{c}" for c in "&%$#_{}"}
+    # At the start of a row these would be taken for an argument of the line break before.
+    | {c: f"{{{c}}}" for c in "[]*"}
+)
 
 
 def _escape_latex(text: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in text).replace("\n", " ")
+    return "".join(_LATEX.get(character, character) for character in _one_line(text))

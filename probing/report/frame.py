@@ -39,6 +39,8 @@ COLUMNS = (
 def make_frame(results: Sequence[Result], *, against_paper: bool = False) -> pd.DataFrame:
     """Return the records in long form; scores of failed cells are missing."""
     frame = pd.DataFrame([_row(result) for result in results], columns=list(COLUMNS))
+    # Failed cells have no scores; whole numbers stay whole numbers beside a missing one.
+    frame = frame.astype(dict.fromkeys(("best_epoch", "epochs", "parameters"), "Int64"))
     if against_paper:
         printed = {(task.name, model): figure for task in TASKS for model, figure in task.paper.items()}
         frame["paper_accuracy"] = [printed.get((result.task, result.model.name)) for result in results]

@@ -26,7 +26,8 @@ class Value:
     best: bool = False
 
     def text(self, *, signed: bool = False) -> str:
-        mean = f"{self.mean:+.2f}" if signed else f"{self.mean:.2f}"
+        rounded = round(self.mean, 2) + 0.0  # -0.00 would claim a difference
+        mean = f"{rounded:+.2f}" if signed else f"{rounded:.2f}"
         return mean if self.spread is None else f"{mean} ±{self.spread:.2f}"
 
 
@@ -60,7 +61,8 @@ class Table:
 
 def make_tables(results: Sequence[Result], *, against_paper: bool = False) -> list[Table]:
     """Return a table for every data set and preset among the records."""
-    return [_make_table(group, against_paper) for group in _group_by_data(results)]
+    groups = _group_by_data(results)
+    return [_make_table(group, against_paper, _changed_files(group, groups)) for group in groups]
 
 
 def _group_by_data(results: Sequence[Result]) -> list[list[Result]]:
@@ -77,14 +79,33 @@ def _group_by_data(results: Sequence[Result]) -> list[list[Result]]:
     return [members for _, _, members in groups]
 
 
-def _make_table(results: Sequence[Result], against_paper: bool) -> Table:
+def _changed_files(group: Sequence[Result], groups: Sequence[Sequence[Result]]) -> list[str]:
+    """Return a note for each task whose file differs from the one in another table with the same caption."""
+    files = {(r.data.name, r.data.datasheet, r.preset, r.task): r.data.sha256 for r in group}
+    changed = {
+        r.task
+        for other in groups
+        for r in other
+        if files.get((r.data.name, r.data.datasheet, r.preset, r.task), r.data.sha256) != r.data.sha256
+    }
+    return [
+        f"the file of {task} is the one with SHA-256 {sha256[:12]}; another table has another"
+        for (*_, task), sha256 in files.items()
+        if task in changed
+    ]
+
+
+def _make_table(results: Sequence[Result], against_paper: bool, changed_files: Sequence[str]) -> Table:
     families = _order_tasks(results)
-    finished = [result for result in results if result.scores is not None]
-    rows = [_majority_row(finished, families)]
-    rows += _mark_best([_model_row(label, members, families) for label, members in _group_by_model(finished)])
+    models = _group_by_model(results)
+    finished = [
+        (label, scored) for label, members in models if (scored := [r for r in members if r.scores is not None])
+    ]
+    rows = [_majority_row(results, families)]
+    rows += _mark_best([_model_row(label, members, families) for label, members in finished])
     if against_paper:
         rows += _paper_rows(rows, families)
-    return Table(_caption(results), families, rows, _notes(results, finished))
+    return Table(_caption(results), families, rows, [*changed_files, *_notes(models)])
 
 
 def _order_tasks(results: Sequence[Result]) -> dict[str, str]:
@@ -117,8 +138,10 @@ def _group_by_model(results: Sequence[Result]) -> list[tuple[str, list[Result]]]
         twins = [settings[other] for other in ordered if groups[other][0].model.label == label]
         differing = [name for name in settings[key] if len({str(twin.get(name)) for twin in twins}) > 1]
         marks = [f"{name.partition('.')[2]}={settings[key][name]}" for name in differing]
-        same_setup = [other for other in ordered if other != key and settings[other] == settings[key]]
-        if any(groups[other][0].model.label == label for other in same_setup):
+        same = [k for k in ordered if k != key and groups[k][0].model.label == label and settings[k] == settings[key]]
+        if any(other[0] != key[0] for other in same):
+            marks.append(key[0])
+        if any(other[0] == key[0] for other in same):
             marks.append(f"version {key[1][:8]}")
         rows.append((f"{label} ({', '.join(marks)})" if marks else label, groups[key]))
     return rows
@@ -199,15 +222,17 @@ def _caption(results: Sequence[Result]) -> str:
     return caption + "."
 
 
-def _notes(results: Sequence[Result], finished: Sequence[Result]) -> list[str]:
+def _notes(models: Sequence[tuple[str, Sequence[Result]]]) -> list[str]:
+    """Say what failed and how many cells are missing for a table without gaps."""
     notes = [
-        f"{result.task} {result.model.label} seed {result.seed} failed: {result.error}"
-        for result in results
+        f"{result.task} {label} seed {result.seed} failed: {result.error}"
+        for label, members in models
+        for result in members
         if result.status == "failed"
     ]
-    runs = {(result.task, result.model.label, result.seed) for result in finished}
-    seeds = {result.seed for result in finished}
-    missing = sum((t, m, s) not in runs for t in {r[0] for r in runs} for m in {r[1] for r in runs} for s in seeds)
-    if missing:
-        notes.append(f"{missing} cells of this table have not been run")
+    runs = {(result.task, label, result.seed) for label, members in models for result in members}
+    tasks, labels, seeds = (len(set(column)) for column in zip(*runs, strict=True))
+    if missing := tasks * labels * seeds - len(runs):
+        verb = "cell of this table has" if missing == 1 else "cells of this table have"
+        notes.append(f"{missing} {verb} not been run")
     return notes
