@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+
+import pytest
+
+from probing.errors import ProbingError
+from probing.report.formats import load_and_render, render
+from probing.report.frame import COLUMNS
+from probing.results import Store
+
+FORMATS = ("table", "markdown", "latex", "csv", "json")
+HOSTILE = ["a|b", "<script>alert(1)</script>", "back\\slash", "under_score", "100%", "two\nlines", "**bold**", "[x](y)"]
+HOSTILE += ["{brace}", "$x^2$", "~tilde", "#1 & 2", "`code`", "[1em]", "*star", "\x1b[31mred", "\r", "&lt;"]
+
+
+@pytest.fixture(scope="session")
+def story(make_result):
+    """Two data sets, seeds, a failed cell, a missing one, a custom model, a task of the user's: what a golden shows."""
+    accuracies = {"base": (82.5, 61.0, 55.25), "simple": (83.125, 64.5, 54.0), "em": (84.0, 64.5, 57.75)}
+    results = [
+        make_result(task, model, value + seed, seed=seed, majority=16.67 if task == "SeLen" else 50.0)
+        for model, values in accuracies.items()
+        for task, value in zip(("SeLen", "TrDep", "Tense"), values, strict=True)
+        for seed in (0, 1)
+    ]
+    results += [make_result("SeLen", "my_file.py:MeanOfHeads", 71.0)]
+    results += [make_result("Tense", "my_file.py:MeanOfHeads", None)]
+    results += [make_result(task, "em", 91.0, data="books_2", preset="small") for task in ("Tense", "my_task")]
+    return results
+
+
+@pytest.mark.parametrize(
+    ("format", "name"), [("markdown", "report.md"), ("latex", "report.tex"), ("table", "report.txt")]
+)
+def test_the_report_is_the_one_that_a_person_has_looked_at(story, golden, format, name):
+    golden(name, render(story, format, against_paper=True))
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_every_format_has_every_model(story, format):
+    text = render(story, format)
+    for label in ("Base", "Simple", "EM", "MeanOfHeads"):
+        assert label in text
+    assert text == text.strip("\n")
+
+
+def test_bold_on_a_terminal_and_stars_elsewhere(story):
+    coloured = render(story, colour=True)
+    plain = render(story)
+    assert "\033[1m84.50 ±0.71\033[0m" in coloured
+    assert "Bold: best of its column." in coloured
+    assert "*84.50 ±0.71" in plain
+    assert "\033" not in plain
+    assert "*: best of its column." in plain
+    assert re.sub(r"\033\[\d+m", "", coloured).count("\n") == plain.count("\n")
+
+
+def hostile_results(make_result, change):
+    return [
+        change(
+            make_result("Tense", f"my.py:{number}"),
+            model__label=name,
+            task=name,
+            family="own",
+            data__name=name,
+            error=name,
+        )
+        for number, name in enumerate(HOSTILE)
+    ] + [change(make_result(accuracy=None), error="\n".join(HOSTILE), model__label=HOSTILE[1])]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names_in_markdown(make_result, change, name):
+    results = [
+        change(make_result(task, accuracy=a), model__label=name, data__name=name)
+        for task, a in (("Tense", 80.0), ("WC", None))
+    ]
+    results += [change(results[0], task=name, family="own")]
+    text = render(results, "markdown")
+    lines = text.splitlines()
+    rows = [line for line in lines if line.startswith("|")]
+    assert len(rows) == 4  # the header, the rule, the baseline, the model
+    for row in rows:
+        assert len(re.findall(r"(?<!\\)(?:\\\\)*\|", row)) == 6
+    assert "<script" not in text
+    assert not re.search(r"(?<!\\)[\[~`$]", text)
+    assert "\x1b" not in text
+    assert all(len(block.splitlines()) == 1 for block in text.split("\n\n")[1:])
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names_in_latex(make_result, change, name):
+    results = [
+        change(make_result(task, accuracy=a), model__label=name, data__name=name)
+        for task, a in (("Tense", 80.0), ("WC", None))
+    ]
+    results += [change(results[0], task=name, family="own")]
+    text = render(results, "latex")
+    braces = re.sub(r"\\[{}]", "", text)
+    depth = 0
+    for character in braces:
+        depth += {"{": 1, "}": -1}.get(character, 0)
+        assert depth >= 0
+    assert depth == 0
+    for row in [line for line in text.splitlines() if line.endswith("\\\\") and "multicolumn" not in line]:
+        assert len(re.findall(r"(?<!\\)&", row)) == 4
+        assert not row.strip().startswith(("[", "*"))
+    assert not re.search(r"(?<!\\)[%#_]", text)
+    assert not re.search(r"[~^<>|]", text.replace(r"\textbar", ""))
+    assert "\x1b" not in text
+
+
+def test_a_backslash_is_no_command_in_latex(make_result, change):
+    text = render([change(make_result(), model__label=r"\input{/etc/passwd}")], "latex")
+    assert r"\textbackslash{}input\{/etc/passwd\}" in text
+    assert r"\input" not in text
+
+
+def test_hostile_names_in_text(make_result, change):
+    for table in render(hostile_results(make_result, change)).split("\n\n"):
+        assert "\x1b" not in table
+        assert "\r" not in table
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3])
+def test_every_row_of_a_latex_table_has_its_columns(make_result, columns):
+    tasks = ["Tense", "WC", "SeLen"][:columns]
+    text = render([make_result(task) for task in tasks], "latex", against_paper=True)
+    (specification,) = re.findall(r"\\begin{tabular}{(\w+)}", text)
+    for row in [line for line in text.splitlines() if line.endswith("\\\\")]:
+        spanned = sum(int(width) - 1 for width in re.findall(r"\\multicolumn{(\d)}", row))
+        assert row.count("&") + 1 + spanned == len(specification)
+    rules = [tuple(map(int, pair)) for pair in re.findall(r"\\cmidrule\(lr\){(\d)-(\d)}", text)]
+    assert rules[0][0] == 2
+    assert rules[-1][1] == 1 + columns
+
+
+def test_csv_can_be_read_back(make_result, change):
+    # Python's csv writes a lone \r bare, and its own reader then takes it for the end of a line.
+    results = [result for result in hostile_results(make_result, change) if "\r" not in f"{result.task}{result.error}"]
+    results += [make_result(accuracy=None)]
+    rows = list(csv.DictReader(io.StringIO(render(results, "csv"), newline="")))
+    assert len(rows) == len(results)
+    for row, result in zip(rows, results, strict=True):
+        assert tuple(row) == COLUMNS
+        assert row["label"] == result.model.label
+        assert row["error"] == (result.error or "")
+        assert json.loads(row["settings"]) == result.settings
+    assert float(rows[0]["test_accuracy"]) == 80.0
+    assert rows[0]["best_epoch"] == "2"
+    assert rows[-1]["test_accuracy"] == rows[-1]["best_epoch"] == ""
+
+
+def test_json_can_be_read_back(make_result, change):
+    results = hostile_results(make_result, change)
+    results[0] = make_result(accuracy=100 / 3)
+    rows = json.loads(render(results, "json"))
+    assert len(rows) == len(results)
+    for row, result in zip(rows, results, strict=True):
+        assert tuple(row) == COLUMNS
+        assert row["label"] == result.model.label
+        assert row["settings"] == result.settings
+    assert rows[0]["test_accuracy"] == pytest.approx(100 / 3, abs=1e-12)
+    assert rows[0]["best_epoch"] == 2
+    assert type(rows[0]["best_epoch"]) is int
+    assert rows[-1]["test_accuracy"] is None
+    assert rows[-1]["best_epoch"] is None
+
+
+def test_rows_for_programs_have_the_papers_figures_too(make_result):
+    (row,) = json.loads(render([make_result("Tense", "em", 90.0)], "json", against_paper=True))
+    assert row["paper_accuracy"] == 88.17
+    assert row["difference"] == pytest.approx(1.83)
+
+
+def test_nothing_to_report_says_what_to_run(tmp_path):
+    for folder in (tmp_path, tmp_path / "not there"):
+        with pytest.raises(ProbingError) as caught:
+            load_and_render(folder, "table", against_paper=False, colour=False, on_damaged=pytest.fail)
+        expected = f"{folder}: no results there. Run `probe run --task all --aggregator all` first"
+        assert str(caught.value) == expected
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_folder_is_read_and_damaged_records_are_named(tmp_path, make_result, format):
+    store = Store(tmp_path)
+    store.save(make_result())
+    (tmp_path / "mini--x.json").write_text("{")
+    said = []
+    text = load_and_render(tmp_path, format, against_paper=False, colour=False, on_damaged=said.append)
+    assert text == render(store.load(lambda text: None), format)
+    assert said == [f"{tmp_path}/mini--x.json: not a whole JSON file. Delete it and run the cell again"]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_only_failed_cells_can_be_reported(make_result, format):
+    text = render([make_result(accuracy=None)], format, against_paper=True)
+    assert "the loss became nan in epoch 2" in text
