@@ -8,13 +8,12 @@ Penn's `did n't`, `"` for Penn's two kinds of quotes, brackets unescaped.
 from __future__ import annotations
 
 import gzip
-import re
 import zlib
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from probing.errors import ProbingError
 
@@ -39,6 +38,10 @@ class Sentence:
     features: tuple[Mapping[str, str], ...] | None = None
 
 
+Parse = Callable[[], Sentence]
+"""Gives a sentence, or raises BadTreeError."""
+
+
 class BadTreeError(Exception):
     """A tree that cannot be read; the text is the reason."""
 
@@ -54,6 +57,7 @@ def read_sentences(
 
     `progress` is told, now and then, how many bytes of the file have been read.
     """
+    from probing.corpus.brackets import read_brackets
     from probing.corpus.dependencies import read_blocks
 
     lines = read_lines(path, progress)
@@ -79,7 +83,7 @@ def read_lines(path: Path, progress: Callable[[int], None] | None = None) -> Ite
             for number, line in enumerate(file, 1):
                 if progress is not None and number % 1000 == 0:
                     progress(raw.tell())
-                yield number, _decode(path, number, line)
+                yield number, _decode(path, number, line).rstrip("\r\n") + "\n"
             if progress is not None:
                 progress(raw.tell())
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -96,183 +100,6 @@ def _decode(path: Path, number: int, line: bytes) -> str:
             f"{path}:{number}: not UTF-8 (byte 0x{line[error.start]:02x} at column {error.start + 1}). "
             "Save the file as UTF-8"
         ) from None
-
-
-# --- Penn brackets -----------------------------------------------------------------------------------------------
-
-MAX_DEPTH = 250
-"""Brackets nested deeper than this are taken for a fault: real trees have some 60 levels at most."""
-MAX_CHARACTERS = 1_000_000
-"""A tree still open after so many characters has lost a bracket."""
-
-OUTER_LABELS = frozenset(["", "ROOT", "TOP", "S1", "VROOT"])
-_OUTER = re.compile(r"\(\s*(ROOT|TOP|S1|VROOT|\()[\s(]")
-_BRACKET = re.compile(r"[()]")
-_ESCAPES = {
-    "-LRB-": "(",
-    "-RRB-": ")",
-    "-LCB-": "{",
-    "-RCB-": "}",
-    "-LSB-": "[",
-    "-RSB-": "]",
-    "``": '"',
-    "''": '"',
-}
-
-Parse = Callable[[], Sentence]
-"""Gives a sentence, or raises BadTreeError."""
-
-
-def read_brackets(lines: NumberedLines) -> Iterator[tuple[int, Parse]]:
-    """Yield the line at which each balanced bracket starts, and what parses it.
-
-    A line whose last tab-separated field is a tree (`origin <TAB> sentence <TAB> (ROOT …)`) gives that tree.
-    """
-    queue = _Queue(lines)
-    tabular: bool | None = None
-    opened = _Open()
-    for number, line in queue:
-        if tabular is None and line.strip():
-            tabular = not line.lstrip().startswith("(") and line.rpartition("\t")[2].lstrip().startswith("(")
-        if tabular:
-            line = line.rpartition("\t")[2]
-        elif line.startswith("*x*"):  # the copyright header of the Penn Treebank's Brown files
-            continue
-        if opened.depth and (tabular or _OUTER.match(line)):
-            yield opened.start, _refuse("brackets are not balanced: one is never closed")
-            opened = _Open()
-        yield from opened.add(number, line)
-        if opened.size > MAX_CHARACTERS or (opened.depth and not queue.more()):
-            yield opened.start, _refuse("brackets are not balanced: one is never closed")
-            queue.put_back(opened.resume())
-            opened = _Open()
-
-
-class _Queue:
-    """Numbered lines, some of which can be put back."""
-
-    def __init__(self, lines: NumberedLines) -> None:
-        self._lines = iter(lines)
-        self._waiting: deque[tuple[int, str]] = deque()
-
-    def __iter__(self) -> Iterator[tuple[int, str]]:
-        while self.more():
-            yield self._waiting.popleft()
-
-    def more(self) -> bool:
-        """Return whether there is another line."""
-        if not self._waiting:
-            self._waiting.extend([line for line in [next(self._lines, None)] if line is not None])
-        return bool(self._waiting)
-
-    def put_back(self, lines: list[tuple[int, str]]) -> None:
-        self._waiting.extendleft(reversed(lines))
-
-
-class _Open:
-    """The tree that is open while lines are read."""
-
-    def __init__(self) -> None:
-        self.depth = self.deepest = self.size = self.start = 0
-        self.lines: list[tuple[int, str]] = []
-
-    def add(self, number: int, line: str) -> Iterator[tuple[int, Parse]]:
-        """Take one more line and yield the trees that it completes, and what is wrong with it."""
-        begin = end = 0
-        for match in _BRACKET.finditer(line):
-            if match[0] == "(":
-                if not self.depth:
-                    if line[end : match.start()].strip():
-                        yield number, _refuse(f"text outside of a tree: {line[end : match.start()].strip()[:30]!r}")
-                    self.start, begin = number, match.start()
-                self.depth += 1
-                self.deepest = max(self.deepest, self.depth)
-            elif self.depth:
-                self.depth -= 1
-                if not self.depth:
-                    end = match.end()
-                    yield self.start, self._complete(line[begin:end])
-            else:
-                end = match.end()
-                yield number, _refuse("brackets are not balanced: one is closed that was never opened")
-        if self.depth:
-            self.lines.append((number, line[begin:]))
-            self.size += len(line)
-        elif line[end:].strip():
-            yield number, _refuse(f"text outside of a tree: {line[end:].strip()[:30]!r}")
-
-    def _complete(self, last_line: str) -> Parse:
-        text = "".join(line for _, line in self.lines) + last_line
-        depth = self.deepest
-        self.deepest = self.size = 0
-        self.lines = []
-        return lambda: parse_tree(text, depth)
-
-    def resume(self) -> list[tuple[int, str]]:
-        """Return the lines from the next one that may begin a tree: those before it belong to the broken tree."""
-        for place, (_, line) in enumerate(self.lines[1:], 1):
-            if line.startswith("("):
-                return self.lines[place:]
-        return []
-
-
-def _refuse(reason: str) -> Parse:
-    def parse() -> Sentence:
-        raise BadTreeError(reason)
-
-    return parse
-
-
-def parse_tree(text: str, depth: int = 0) -> Sentence:
-    """Return the sentence of one balanced bracket; `depth` is how deep its brackets are nested."""
-    from nltk.tree import Tree as NltkTree
-
-    if depth > MAX_DEPTH:
-        raise BadTreeError(f"brackets are nested deeper than {MAX_DEPTH}")
-    try:
-        bracket = NltkTree.fromstring(text)
-    except ValueError as error:
-        raise BadTreeError(f"not a tree ({str(error).splitlines()[0]})") from None
-    leaves: list[tuple[str, str]] = []
-    _collect_leaves(bracket, leaves)
-    if not leaves:
-        raise BadTreeError("a tree without words")
-    tags = tuple(tag for tag, _ in leaves)
-    tokens = tokenise([_ESCAPES.get(word, word.replace("\\/", "/").replace("\\*", "*")) for _, word in leaves])
-    tree = _rebuild(bracket, iter(tokens))
-    assert tree is not None, "there are leaves"
-    label, children = tree
-    if label not in OUTER_LABELS or isinstance(children, str):
-        children = (tree,)
-    return Sentence(tokens, tags, ("ROOT", children))
-
-
-def _collect_leaves(node: Any, leaves: list[tuple[str, str]]) -> None:
-    words = [child for child in node if isinstance(child, str)]
-    if not len(node):
-        raise BadTreeError(f"an empty bracket ({node.label()})")
-    if not words:
-        for child in node:
-            _collect_leaves(child, leaves)
-    elif len(node) > 1 or node.label() == "":
-        raise BadTreeError(f"the word {words[0]!r} has no tag of its own")
-    elif node.label() != "-NONE-":
-        leaves.append((strip_label(node.label()), words[0]))
-
-
-def _rebuild(node: Any, tokens: Iterator[str]) -> Tree | None:
-    """Return the tree with plain labels and without empty elements, or nothing if only those are in it."""
-    if isinstance(node[0], str):
-        return None if node.label() == "-NONE-" else (strip_label(node.label()), next(tokens))
-    children = tuple(child for child in (_rebuild(child, tokens) for child in node) if child is not None)
-    return (strip_label(node.label()), children) if children else None
-
-
-def strip_label(label: str) -> str:
-    """Return a label without its functions and indices: NP-SBJ-1 and NP=2 are NP, -LRB- and PRP$ are themselves."""
-    if label.startswith("-"):
-        return label
-    return re.split(r"[-=]", label, maxsplit=1)[0] if "-" in label or "=" in label else label
 
 
 def tokenise(words: Sequence[str]) -> tuple[str, ...]:

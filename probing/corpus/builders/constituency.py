@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, cast
 
+from probing.corpus.brackets import OUTER_LABELS
 from probing.corpus.builders.facts import Facts, Target, share_words
-from probing.corpus.trees import OUTER_LABELS, Sentence, Tree
+from probing.corpus.trees import Sentence, Tree
 
 Children = tuple[Tree, ...]
 
