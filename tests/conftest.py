@@ -23,9 +23,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.fixture(autouse=True)
-def cache_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Keep every test's cache apart from the user's and from other tests'."""
+def cache_home(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """Keep every test's cache apart from the user's and from other tests'; only compiled kernels are kept for all."""
     folder = tmp_path_factory.mktemp("cache")
+    (folder / "probing").mkdir()
+    (folder / "probing" / "kernels").symlink_to(request.config.cache.mkdir("kernels"), target_is_directory=True)
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
     return folder
 
