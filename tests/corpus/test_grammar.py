@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from collections import Counter
 from collections.abc import Iterator
@@ -13,10 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cli
-from probing.corpus.grammar import format_tree, generate
+from probing.corpus.grammar import GRAMMAR_VERSION, format_tree, generate
 from probing.corpus.trees import Sentence, Tree, read_sentences
 
 COUNT = 12_000
+CHECKSUM = "daacc4be6ef94d9cb50ba07e45641e2cd0d9766f8643a9e17063a48b6112a0d5"
+"""Of the trees that seed 0 begins with."""
 CLASSES = """
 ADVP_NP_VP_. CC_ADVP_NP_VP_. CC_NP_VP_. IN_NP_VP_. NP_ADVP_VP_. NP_NP_VP_. NP_PP_. NP_VP_. PP_NP_VP_. RB_NP_VP_.
 SBAR_NP_VP_. SBAR_VP_. S_CC_S_. S_NP_VP_. S_VP_. VBD_NP_VP_. VP_. WHADVP_SQ_. WHNP_SQ_.
@@ -278,14 +281,9 @@ def test_the_same_seed_gives_the_same_sentences() -> None:
 
 
 def test_sentences_are_the_same_everywhere() -> None:
-    assert [" ".join(sentence.tokens) for sentence in generate(0, 3)] == GOLDEN
-
-
-GOLDEN = [
-    "She finds a tiny jewel on the counter wiped by a rather young dancer but the jewel vanishes outside his shop during a party .",
-    "In a warm cave rested several hungry rabbits .",
-    "But suddenly this boy guesses her shirt that is rather green has been worn by his happy aunts that some dangerous lessons shock in the evening .",
-]
+    text = "\n".join(map(format_tree, trees(list(generate(0, 1000)))))
+    checksum = hashlib.sha256(text.encode()).hexdigest()
+    assert (GRAMMAR_VERSION, checksum) == (1, CHECKSUM), "other sentences need another GRAMMAR_VERSION"
 
 
 @settings(max_examples=30, deadline=None)

@@ -21,6 +21,7 @@ IRREGULAR_PLURALS = {
     "thief": "thieves",
     "tomato": "tomatoes",
     "tooth": "teeth",
+    "tornado": "tornadoes",
     "wife": "wives",
     "wolf": "wolves",
     "woman": "women",

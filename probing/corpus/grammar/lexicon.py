@@ -135,15 +135,15 @@ _ADJECTIVES = {
     "animal": "big wild small hungry young tame brown fast gray fierce clever sleepy playful noisy fat gentle "
         "dangerous thirsty furry timid obedient",
     "food": "fresh sweet hot tasty ripe delicious cold salty warm sour juicy spicy stale crispy bitter rotten",
-    "tool": "heavy sharp useful long rusty small broken metal wooden sturdy dull handy",
+    "tool": "heavy sharp useful long rusty small broken wooden sturdy dull handy",
     "vehicle": "new fast red slow expensive empty old blue cheap yellow noisy crowded white modern rusty reliable",
     "room": "large small quiet dark beautiful empty cold old ancient famous crowded narrow warm modern gloomy tidy "
         "peaceful remote abandoned",
     "ground": "steep narrow quiet green wide sunny windy lonely rocky snowy muddy",
     "furniture": "wooden comfortable low broken old narrow elegant round brown soft dusty sturdy",
-    "container": "heavy empty small big wooden full plastic square leather sealed dusty",
+    "container": "heavy empty small big wooden full square sealed dusty",
     "clothing": "red blue warm black new white dirty green clean expensive torn elegant wet yellow tight loose woolen "
-        "pink cotton fancy",
+        "pink fancy",
     "document": "long short interesting old boring famous important useful secret difficult funny strange serious "
         "thick brief lengthy detailed",
     "body": "cold strong long broken warm swollen sore dirty stiff",

@@ -100,6 +100,7 @@ _LIST_DETERMINERS: Choice[Tree] = weigh(
     }
 )
 _MASS_DETERMINERS: Choice[Tree] = weigh({_THE: 5.0, ("DT", "some"): 4.0, **_POSSESSIVE_WEIGHTS})
+_BEFORE_NUMBERS = frozenset([_THE, ("DT", "these"), ("DT", "those"), *POSSESSIVES])
 _BODY_DETERMINERS = weigh(_POSSESSIVE_WEIGHTS)
 VERY = zipf_leaves("RB", "very rather extremely")
 
@@ -151,33 +152,34 @@ def describe(w: Writer, sense: str, room: int, *, plural: bool | None = None, in
     noun = NOUNS[sense](random)
     if plural is None:
         plural = random() < PLURAL_CHANCES[sense] * w.plurality
-    adjective = ADJECTIVES[sense](random) if room > 2 else None
-    determiner: Tree
+    determiner = _choose_determiner(random, sense, plural, indefinite)
+    qualities: tuple[Tree, ...] = ()
+    if room > 2:
+        adjective = ADJECTIVES[sense](random)
+        qualities = (adjective.leaf,)
+        if determiner is _INDEFINITE:
+            determiner = adjective.article
+            if room > 3 and w.style > FLAT:
+                very = VERY(random)
+                determiner = ("DT", "an" if very[1] == "extremely" else "a")
+                qualities = (("ADJP", (very, adjective.leaf)),)
+        elif room > 3 and plural and determiner in _BEFORE_NUMBERS and random() < 0.6:
+            qualities = (NUMBERS(random), adjective.leaf)
+    elif determiner is _INDEFINITE:
+        determiner = noun.article
+    leaf = noun.plural if plural else noun.singular
+    return Nominal(("NP", (determiner, *qualities, leaf)), *remember(w, noun, plural))
+
+
+def _choose_determiner(random: Random, sense: str, plural: bool, indefinite: bool) -> Tree:
     if indefinite:
-        determiner = _NUMBER if plural else _INDEFINITE
-    elif sense == "body":
-        determiner = _BODY_DETERMINERS(random)
-    elif sense in MASS:
-        determiner = _MASS_DETERMINERS(random)
-    else:
-        determiner = (_PLURAL_DETERMINERS if plural else _SINGULAR_DETERMINERS)(random)
-    if determiner is _INDEFINITE:
-        determiner = adjective.article if adjective else noun.article
-    elif determiner is _NUMBER:
-        determiner = NUMBERS(random)
-    children: list[Tree] = [determiner]
-    if adjective:
-        if room > 3 and plural and determiner[0] != "CD" and determiner[0] != "JJ" and random() < 0.6:
-            children.append(NUMBERS(random) if determiner[1] not in ("some", "both") else adjective.leaf)
-            if determiner[1] not in ("some", "both"):
-                children.append(adjective.leaf)
-        elif room > 3 and determiner[1] in ("a", "an") and w.style != FLAT:
-            very = VERY(random)
-            children = [("DT", "an" if very[1][0] == "e" else "a"), ("ADJP", (very, adjective.leaf))]
-        else:
-            children.append(adjective.leaf)
-    children.append(noun.plural if plural else noun.singular)
-    return Nominal(("NP", tuple(children)), *remember(w, noun, plural))
+        return NUMBERS(random) if plural else _INDEFINITE
+    if sense == "body":
+        return _BODY_DETERMINERS(random)
+    if sense in MASS:
+        return _MASS_DETERMINERS(random)
+    determiner = (_PLURAL_DETERMINERS if plural else _SINGULAR_DETERMINERS)(random)
+    return NUMBERS(random) if determiner is _NUMBER else determiner
 
 
 def remember(w: Writer, noun: Noun, plural: bool) -> tuple[int, int]:

@@ -110,7 +110,7 @@ def act(w: Writer, sense: str, room: int) -> Predicate:
     verb = INTRANSITIVES[sense](w.random)
     if room == 2:
         return verb, ((_WAYS(w.random),) if sense in ("person", "animal") else ())
-    return verb, add_adjuncts(w, room - 1, company=verb.base[1] in _SHARED)
+    return verb, add_adjuncts(w, room - 1, company=sense == "person" and verb.base[1] in _SHARED)
 
 
 def go(w: Writer, sense: str, room: int) -> Predicate:

@@ -149,6 +149,9 @@ def state_about_clause(w: Writer, room: int) -> Tree:
             return _finish("S", topic, _judge(w, room - size - 1))
     else:
         verb, rest = choose_predicate(w, "person", size - 1)
+        while rest and rest[0][0] == "NP" and len(rest[0][1]) == 1:
+            # `who saw Mary` and `who Mary saw` are both English: no swap would be seen.
+            verb, rest = choose_predicate(w, "person", size - 1)
         topic = ("SBAR", (_WHO, ("S", (build_finite(w, verb, rest, SINGULAR),))))
     return _finish("S", topic, _call_unknown(w, room - size - 1))
 

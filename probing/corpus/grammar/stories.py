@@ -9,27 +9,19 @@ its object.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from probing.corpus.grammar.auxiliaries import build_finite, choose_pattern, conjugate, contract
 from probing.corpus.grammar.clauses import Clause, choose_predicate, state, wish
 from probing.corpus.grammar.lexicon import (
-    ADJECTIVES,
     HE,
     IT,
-    MASS,
-    NOUNS,
-    NUMBERS,
-    PLURAL_CHANCES,
     SHE,
     THEY,
     Choice,
-    Noun,
     weigh,
     zipf,
 )
-from probing.corpus.grammar.nominals import MODIFIERS, locate
-from probing.corpus.grammar.phrases import MIXED, Nominal, Writer, describe, name_person, refer, remember
+from probing.corpus.grammar.mentions import Novelty, define, define_two, introduce, name_two
+from probing.corpus.grammar.phrases import MIXED, Nominal, Writer, describe, name_person, refer
 from probing.corpus.grammar.predicates import (
     Kind,
     Predicate,
@@ -56,20 +48,8 @@ from probing.corpus.trees import Tree
 
 Pair = tuple[Clause, Clause]
 
-
-class Novelty(NamedTuple):
-    """Something mentioned for the first time."""
-
-    sense: str
-    noun: Noun
-    plural: bool
-    phrase: Nominal
-
-
 _THE: Tree = ("DT", "the")
-_MEETINGS = Choice(
-    [group for group in GROUPS if group.objects.items == ("person",) and "person" in group.subjects], [1.0, 1.0]
-)
+_MEETINGS = zipf([group for group in GROUPS if group.objects.items == ("person",) and "person" in group.subjects])
 _AS_WELL: Tree = ("ADVP", (("RB", "as"), ("RB", "well")))
 _FIRST_TIMES: Choice[Tree] = zipf([
     ("PP", (("IN", "at"), ("NP", (("JJ", "first"),)))),
@@ -114,34 +94,6 @@ def _read_reactions() -> Choice[tuple[Tree, Choice[Verb], Choice[str] | None]]:
 _REACTIONS = _read_reactions()
 
 
-def _define(w: Writer, sense: str, room: int, noun: Noun | None = None, *, plural: bool | None = None) -> Nominal:
-    """Return `the`, perhaps an adjective or a place, and a noun."""
-    noun = noun or NOUNS[sense](w.random)
-    if plural is None:
-        plural = w.random() < 0.48 * w.plurality
-    leaf = noun.plural if plural else noun.singular
-    adjective = (ADJECTIVES[sense](w.random).leaf,) if room > 2 and w.random() < 0.7 else ()
-    phrase: Tree = ("NP", (_THE, *adjective, leaf))
-    if room > 5:
-        phrase = ("NP", (phrase, locate(w, room - 3, MODIFIERS[sense])))
-    return Nominal(phrase, *remember(w, noun, plural))
-
-
-def _introduce(w: Writer, sense: str, room: int) -> tuple[Nominal, Noun, bool]:
-    """Return an indefinite noun phrase, with its noun and whether it is plural."""
-    noun = NOUNS[sense](w.random)
-    plural = w.random() < PLURAL_CHANCES[sense] * w.plurality
-    adjective = ADJECTIVES[sense](w.random) if room > 2 else None
-    determiner = NUMBERS(w.random) if plural else adjective.article if adjective else noun.article
-    if sense in MASS:
-        determiner = ("DT", "some")
-    children = (determiner, *((adjective.leaf,) if adjective else ()), noun.plural if plural else noun.singular)
-    phrase: Tree = ("NP", children)
-    if room > 5:
-        phrase = ("NP", (phrase, locate(w, room - 3, MODIFIERS[sense])))
-    return Nominal(phrase, *remember(w, noun, plural)), noun, plural
-
-
 def _say(w: Writer, subject: Nominal, predicate: Predicate, *tail: Tree) -> Clause:
     verb, rest = predicate
     finite = build_finite(w, verb, rest + tail, subject.agreement, choose_pattern(w, 9) if w.random() < 0.5 else 0)
@@ -150,15 +102,17 @@ def _say(w: Writer, subject: Nominal, predicate: Predicate, *tail: Tree) -> Clau
 
 def _say_more(w: Writer, subject: Nominal, sense: str, room: int, *tail: Tree) -> Clause:
     """Return a clause without a direct object."""
-    if sense == "person" or sense == "animal":
+    least = 2
+    if sense in ("person", "animal"):
         kind = (_PERSON_KINDS if sense == "person" else _ANIMAL_KINDS)(w.random)
+        least = 4 if kind in (stay, act_toward) else 2
         if w.style != MIXED and sense == "person" and room > 4 and w.random() < 0.5:
             return _say(w, subject, _wish_or_state(w, room), *tail)
     elif sense in GROUPS_BY_OBJECT and w.random() < 0.4:
         kind = undergo
     else:
         kind = act if sense in INTRANSITIVES and w.random() < 0.4 else be_described
-    return _say(w, subject, kind(w, sense, max(room, 2 if kind is not stay and kind is not act_toward else 4)), *tail)
+    return _say(w, subject, kind(w, sense, max(room, least)), *tail)
 
 
 def _wish_or_state(w: Writer, room: int) -> Predicate:
@@ -188,14 +142,14 @@ def tell_sequence(w: Writer, first: int, second: int) -> Pair:
     sense = _animate(w)
     begin, end, used = _times(w, min(first, second), 0.8)
     size = 2 if first < 7 else 3
-    subject = _define(w, sense, size)
+    subject = define(w, sense, size)
     opening = _say(w, subject, choose_predicate(w, sense, first - size - used), *begin)
     return opening, _say_more(w, refer(subject.pronoun), sense, second - 1 - used, *end)
 
 
 def tell_reaction(w: Writer, first: int, second: int) -> Pair:
     """`the farmer was hungry , and he ate a cake`."""
-    subject = _define(w, "person", first - 2)
+    subject = define(w, "person", first - 2)
     state, verbs, objects = _REACTIONS(w.random)
     opening = Clause(subject, ("VP", (conjugate(w, BE, subject.agreement), ("ADJP", (state,)))))
     verb = verbs(w.random)
@@ -211,13 +165,12 @@ def tell_reaction(w: Writer, first: int, second: int) -> Pair:
 def _acquire(w: Writer, subject: Nominal, sense: str, room: int, *, people: bool = False) -> tuple[Clause, Novelty]:
     """Return a clause about something new, or someone."""
     group = _choose_group(w, sense, people)
-    thing_sense = group.objects(w.random)
-    phrase, noun, plural = _introduce(w, thing_sense, room - 2)
-    rest: tuple[Tree, ...] = (phrase.tree,)
+    new = introduce(w, group.objects(w.random), room - 2)
+    rest: tuple[Tree, ...] = (new.phrase.tree,)
     if 5 < room < 8:
         rest += add_adjuncts(w, room - 5)
     predicate = build_finite(w, group.verbs(w.random), rest, subject.agreement)
-    return Clause(subject, predicate), Novelty(thing_sense, noun, plural, phrase)
+    return Clause(subject, predicate), new
 
 
 def _choose_group(w: Writer, sense: str, people: bool) -> Group:
@@ -233,7 +186,7 @@ def describe_new(w: Writer, first: int, second: int) -> Pair:
     """`she bought a ring , and the ring was golden`."""
     pronoun = _mirror(w, 0.08)
     opening, new = _acquire(w, refer(pronoun), "animal" if pronoun == IT else "person", first)
-    subject = _define(w, new.sense, 2, new.noun, plural=new.plural)
+    subject = define(w, new.sense, 2, new.noun, plural=new.plural)
     return opening, _say_more(w, subject, new.sense, second - 2)
 
 
@@ -263,11 +216,8 @@ def use_new(w: Writer, first: int, second: int) -> Pair:
 
 def pass_on(w: Writer, first: int, second: int) -> Pair:
     """`the cook baked a cake , and the children ate it`."""
-    if w.random() < 0.5:
-        giver, taker, used = name_person(w), name_person(w), 1
-    else:
-        plural = w.random() < 0.48 * w.plurality
-        giver, taker, used = _define(w, "person", 2, plural=plural), _define(w, "person", 2, plural=plural), 2
+    used = 1 if w.random() < 0.5 else 2
+    giver, taker = name_two(w) if used == 1 else define_two(w, 2, 2)
     opening, new = _acquire(w, giver, "person", first - used + 1)
     return opening, _use(w, taker, new, second - used)
 
@@ -284,11 +234,9 @@ def contrast(w: Writer, first: int, second: int) -> Pair:
 
 def _compare(w: Writer, first: int, second: int, echo: Tree) -> Pair:
     if w.random() < 0.4:
-        subject, other = name_person(w), name_person(w)
+        subject, other = name_two(w)
     else:
-        plural = w.random() < 0.48 * w.plurality
-        subject = _define(w, "person", 2 if first < 9 else 3, plural=plural)
-        other = _define(w, "person", max(2, min(second - 3, 7)), plural=plural)
+        subject, other = define_two(w, 2 if first < 9 else 3, max(2, min(second - 3, 7)))
     verb, rest = choose_predicate(w, "person", first - 2)
     opening = Clause(subject, build_finite(w, verb, rest, subject.agreement))
     auxiliary = conjugate(w, BE if verb is BE else DO, other.agreement)

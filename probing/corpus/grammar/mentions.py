@@ -1,0 +1,67 @@
+"""First and second mentions: `a ring`, then `the ring`."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from probing.corpus.grammar.lexicon import ADJECTIVES, MASS, NOUNS, NUMBERS, PLURAL_CHANCES, Noun
+from probing.corpus.grammar.nominals import MODIFIERS, locate
+from probing.corpus.grammar.phrases import Nominal, Writer, name_person, remember
+from probing.corpus.trees import Tree
+
+_THE: Tree = ("DT", "the")
+
+
+class Novelty(NamedTuple):
+    """Something mentioned for the first time."""
+
+    sense: str
+    noun: Noun
+    plural: bool
+    phrase: Nominal
+
+
+def define(w: Writer, sense: str, room: int, noun: Noun | None = None, *, plural: bool | None = None) -> Nominal:
+    """Return `the`, perhaps an adjective or a place, and a noun."""
+    noun = noun or NOUNS[sense](w.random)
+    if plural is None:
+        plural = w.random() < 0.48 * w.plurality
+    leaf = noun.plural if plural else noun.singular
+    adjective = (ADJECTIVES[sense](w.random).leaf,) if room > 2 and w.random() < 0.7 else ()
+    phrase: Tree = ("NP", (_THE, *adjective, leaf))
+    if room > 5:
+        phrase = ("NP", (phrase, locate(w, room - 3, MODIFIERS[sense])))
+    return Nominal(phrase, *remember(w, noun, plural))
+
+
+def name_two(w: Writer) -> tuple[Nominal, Nominal]:
+    """Return two different names."""
+    first, second = name_person(w), name_person(w)
+    while first.tree == second.tree:
+        second = name_person(w)
+    return first, second
+
+
+def define_two(w: Writer, first: int, second: int) -> tuple[Nominal, Nominal]:
+    """Return two different persons, or groups of them, in the rooms given."""
+    nouns = NOUNS["person"]
+    one, other = nouns(w.random), nouns(w.random)
+    while one is other:
+        other = nouns(w.random)
+    plural = w.random() < 0.48 * w.plurality
+    return define(w, "person", first, one, plural=plural), define(w, "person", second, other, plural=plural)
+
+
+def introduce(w: Writer, sense: str, room: int) -> Novelty:
+    """Return something new: `a ring`, `two golden rings on the table`."""
+    noun = NOUNS[sense](w.random)
+    plural = w.random() < PLURAL_CHANCES[sense] * w.plurality
+    adjective = ADJECTIVES[sense](w.random) if room > 2 else None
+    determiner = NUMBERS(w.random) if plural else adjective.article if adjective else noun.article
+    if sense in MASS:
+        determiner = ("DT", "some")
+    children = (determiner, *((adjective.leaf,) if adjective else ()), noun.plural if plural else noun.singular)
+    phrase: Tree = ("NP", children)
+    if room > 5:
+        phrase = ("NP", (phrase, locate(w, room - 3, MODIFIERS[sense])))
+    return Novelty(sense, noun, plural, Nominal(phrase, *remember(w, noun, plural)))
