@@ -11,9 +11,9 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Protocol
 
 MAX_WORDS = 20_000
-"""Words that the bag of words looks at; half of them where there are more than MANY_LABELS labels."""
+"""Words that the bag of words looks at; a quarter of them where there are more than MANY_LABELS labels."""
 MANY_LABELS = 50
-CHUNK = 10_000
+CHUNK = 5_000
 """Sentences that naive Bayes takes at a time: it makes a dense table of sentences by labels."""
 
 
@@ -70,7 +70,9 @@ def score_bag_of_words(train: Sequence[Labelled], test: Sequence[Labelled]) -> f
     for instance in train:
         counts.update(map(str.lower, instance.tokens))
     ranked = sorted(counts, key=lambda word: (-counts[word], word))
-    columns = {word: column for column, word in enumerate(ranked[: MAX_WORDS // (1 + (len(labels) > MANY_LABELS))])}
+    columns = {
+        word: column for column, word in enumerate(ranked[: MAX_WORDS // (4 if len(labels) > MANY_LABELS else 1)])
+    }
     model = MultinomialNB()
     for start in range(0, len(train), CHUNK):
         part = train[start : start + CHUNK]

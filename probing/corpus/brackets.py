@@ -6,6 +6,7 @@ S1) becomes ROOT, and a tree without one gets it.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import deque
 from collections.abc import Iterator
@@ -82,12 +83,12 @@ class _Queue:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line of an open tree: how many brackets are open before it, and at the least after one of its brackets."""
+    """A line of an open tree: how many brackets are open before it, and at the least after it closed one."""
 
     number: int
     text: str
     before: int
-    lowest: int
+    lowest: float
 
 
 class _Open:
@@ -100,12 +101,12 @@ class _Open:
     def add(self, number: int, line: str) -> Iterator[tuple[int, Parse]]:
         """Take one more line and yield the trees that it completes, and what is wrong with it."""
         begin = end = 0
-        before = lowest = self.depth
+        before, lowest = self.depth, math.inf
         for match in _BRACKET.finditer(line):
             if match[0] == "(":
                 if not self.depth:
                     yield from _refuse_text(number, line[end : match.start()])
-                    self.start, begin, before, lowest = number, match.start(), 0, 1
+                    self.start, begin, before, lowest = number, match.start(), 0, math.inf
                 self.depth += 1
                 self.deepest = max(self.deepest, self.depth)
             elif self.depth:
@@ -132,7 +133,7 @@ class _Open:
 
     def resume(self) -> list[tuple[int, str]]:
         """Return the lines from the first one on that begins a bracket which is closed: the others are lost."""
-        lowest, place = self.depth, len(self.lines)
+        lowest, place = math.inf, len(self.lines)
         for number in range(len(self.lines) - 1, 0, -1):
             line = self.lines[number]
             lowest = min(lowest, line.lowest)

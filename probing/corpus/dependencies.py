@@ -68,7 +68,7 @@ def parse_block(block: str) -> Sentence:
 
 
 def _read_word(row: Any) -> _Word:
-    if row.get("head") is None or not row.get("deprel"):
+    if row.get("head") is None or row.get("deprel") in (None, "", "_"):
         raise BadTreeError(f"word {row['id']} has no head or no relation")
     features = {str(name): str(value) for name, value in (row.get("feats") or {}).items() if value is not None}
     return _Word(row["form"], row.get("upos") or "X", row["head"], row["deprel"], features)

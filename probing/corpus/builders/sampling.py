@@ -14,6 +14,7 @@ from hashlib import blake2b
 from random import Random
 
 SPLITS = ("tr", "va", "te")
+TOP_PRIORITY = (1 << 64) - 1
 
 
 class CannotBuildError(Exception):
@@ -54,30 +55,31 @@ class Reservoir:
     """The places of the sentences with the lowest priorities, each sentence once."""
 
     capacity: int
-    heap: list[tuple[int, int]] = field(default_factory=list)
-    priorities: set[int] = field(default_factory=set)
+    places: dict[int, int] = field(default_factory=dict)
+    """Place by priority, which is counted from the top: so the heap gives up the highest priority first."""
+    heap: list[int] = field(default_factory=list)
 
     def offer(self, priority: int, place: int) -> None:
         """Keep the sentence if its priority is among the lowest."""
-        heap = self.heap
-        if len(heap) >= self.capacity:
-            if not heap or -heap[0][0] <= priority or priority in self.priorities:
-                return
-            self.priorities.discard(-heapq.heapreplace(heap, (-priority, place))[0])
-        elif priority in self.priorities:
+        from_top = TOP_PRIORITY - priority
+        if from_top in self.places:
             return
+        if len(self.heap) < self.capacity:
+            heapq.heappush(self.heap, from_top)
+        elif self.heap and self.heap[0] < from_top:
+            del self.places[heapq.heapreplace(self.heap, from_top)]
         else:
-            heapq.heappush(heap, (-priority, place))
-        self.priorities.add(priority)
+            return
+        self.places[from_top] = place
 
     def ranked(self) -> list[tuple[int, int]]:
         """Return (priority, place) of the sentences kept, the lowest priority first."""
-        return sorted((-negative, place) for negative, place in self.heap)
+        return sorted((TOP_PRIORITY - from_top, place) for from_top, place in self.places.items())
 
 
 def scramble(priority: int, factor: int) -> int:
     """Return another priority of the same sentence, so that tasks do not all draw the same sentences."""
-    return priority * factor & 0xFFFFFFFFFFFFFFFF
+    return priority * factor & TOP_PRIORITY
 
 
 def odd_factor(name: str) -> int:

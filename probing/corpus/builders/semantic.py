@@ -129,7 +129,13 @@ def coordination_inversion(survey: Survey, sizes: Sizes) -> Plan:
         number = min(map(len, instances["O"][:2]))
         return _deal_cases(instances, number, sizes, random)
 
-    return Plan(classify=classify, capacity=lambda _: sizes.total + 8, assemble=assemble, dropped=dropped)
+    return Plan(
+        classify=classify,
+        # Each of the two unequal cases is half of the sentences at most, original and inverted ones together.
+        capacity=lambda case: sizes.total // (1 if case == "equal" else 2) + 8,
+        assemble=assemble,
+        dropped=dropped,
+    )
 
 
 def _deal_cases(instances: dict[str, list[list[Instance]]], unequal: int, sizes: Sizes, random: Random) -> Splits:

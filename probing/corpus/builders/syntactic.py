@@ -212,19 +212,18 @@ def bigram_shift(survey: Survey, sizes: Sizes) -> Plan:
         return None
 
     def assemble(drawn: Drawn, random: Random) -> Splits:
-        pool = list(drawn.get(True, []))
-        originals = {f.tokens for f in pool}
+        pool = [facts.tokens for facts in drawn.get(True, [])]
+        originals = set(pool)
         altered: set[tuple[str, ...]] = set()
         instances: dict[str, list[Instance]] = {"I": [], "O": []}
-        for number, facts in enumerate(pool):
+        for number, tokens in enumerate(pool):
             if number % 2:
-                instances["O"].append(Instance("O", facts.tokens))
+                instances["O"].append(Instance("O", tokens))
                 continue
-            place = random.choice(list(swappable(facts.tokens)))
-            tokens = swap(facts.tokens, place)
-            if tokens not in originals and tokens not in altered:
-                altered.add(tokens)
-                instances["I"].append(Instance("I", tokens))
+            shifted = swap(tokens, random.choice(list(swappable(tokens))))
+            if shifted not in originals and shifted not in altered:
+                altered.add(shifted)
+                instances["I"].append(Instance("I", shifted))
         return deal(instances, sizes, random)
 
     return Plan(
