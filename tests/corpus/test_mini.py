@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 import cli
 from probing.corpus import builders, grammar, mini
+from probing.corpus.datasheet import Datasheet, TaskSheet
 from probing.corpus.trees import Sentence
 from probing.dataset import read_task_file
 from probing.errors import ProbingError
@@ -91,8 +92,10 @@ def test_other_settings_have_another_folder(cache: Path, monkeypatch: pytest.Mon
 
 
 def test_a_task_that_fails_is_an_error_and_nothing_is_kept(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mini, "SENTENCES", 2)
-    with pytest.raises(RuntimeError, match="the embedded grammar does not give .*WC"):
+    failed = TaskSheet(task="WC", file="word_content.txt", reason="too few words")
+    sheet = Datasheet(source={}, options={}, corpus={}, tasks=[failed])
+    monkeypatch.setattr(builders, "build", lambda *_, **__: sheet)
+    with pytest.raises(RuntimeError, match=r"the embedded grammar does not give WC \(too few words\)"):
         mini.ensure_mini()
     assert list(cache.iterdir()) == []
 

@@ -242,8 +242,8 @@ def continue_with_clause(w: Writer, room: int) -> Tree:
 def name_things(w: Writer, room: int) -> Tree:
     """NP_CC_NP_."""
     sense = SUBJECTS(w.random)
-    first = say_noun_phrase(w, sense, room // 2 - 1)
-    second = say_noun_phrase(w, sense, room - room // 2 - 1)
+    first = say_noun_phrase(w, sense, max(room // 2 - 1, 2))
+    second = say_noun_phrase(w, sense, max(room - room // 2 - 1, 2))
     return _finish("NP", first.tree, ("CC", "and"), second.tree)
 
 
