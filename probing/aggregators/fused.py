@@ -69,7 +69,8 @@ class _Route(torch.autograd.Function):
             gradient = torch.empty_like(votes, memory_format=torch.contiguous_format)
         beta_gradients = [torch.empty_like(beta) for beta in betas]
         place = _Gradient(gradient.data_ptr(), *gradient.stride()[:2])
-        addresses = map(_address, (votes, softmaxes, capsules_TNK.contiguous()))
+        contiguous = capsules_TNK.contiguous()  # named, so that its memory lives until the kernel has read it
+        addresses = map(_address, (votes, softmaxes, contiguous))
         _call("backward", ctx.plan, votes, betas, *addresses, ctypes.byref(place), *map(_address, beta_gradients))
         return None, gradient, *beta_gradients
 

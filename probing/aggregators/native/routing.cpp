@@ -63,33 +63,44 @@ void run_em_backward(const Em& em, int threads, const float* votes, const float*
     }
 }
 
+template <typename Token>
+void run_simple_backward(const Simple& simple, int threads, const float* votes, const float* kept, const float* upstream,
+                         Gradient gradient) {
+    run_backward<Token>(simple, threads, votes, kept, upstream, gradient, [](Token&, int64_t) {});
+}
+
 }  // namespace
 
 extern "C" {
 
 void em_forward(const Em* em, int threads, const float* votes, float* capsules, float* agreement, float* kept) {
-    auto run = em->shape.size == 1 ? run_forward<EmToken<1>, Em> : run_forward<EmToken<0>, Em>;
+    auto run = em->shape.size > 1     ? run_forward<EmToken<0, 0>, Em>
+               : em->shape.heads == 8 ? run_forward<EmToken<8, 1>, Em>
+                                      : run_forward<EmToken<0, 1>, Em>;
     run(*em, threads, votes, capsules, agreement, kept);
 }
 
 void em_backward(const Em* em, int threads, const float* votes, const float* kept, const float* upstream,
                  const Gradient* gradient, float* g_beta_a, float* g_beta_mu) {
-    auto run = em->shape.size == 1 ? run_em_backward<EmToken<1>> : run_em_backward<EmToken<0>>;
+    auto run = em->shape.size > 1     ? run_em_backward<EmToken<0, 0>>
+               : em->shape.heads == 8 ? run_em_backward<EmToken<8, 1>>
+                                      : run_em_backward<EmToken<0, 1>>;
     run(*em, threads, votes, kept, upstream, *gradient, g_beta_a, g_beta_mu);
 }
 
 void simple_forward(const Simple* simple, int threads, const float* votes, float* capsules, float* agreement, float* kept) {
-    auto run = simple->shape.size == 1 ? run_forward<SimpleToken<1>, Simple> : run_forward<SimpleToken<0>, Simple>;
+    auto run = simple->shape.size > 1     ? run_forward<SimpleToken<0, 0>, Simple>
+               : simple->shape.heads == 8 ? run_forward<SimpleToken<8, 1>, Simple>
+                                          : run_forward<SimpleToken<0, 1>, Simple>;
     run(*simple, threads, votes, capsules, agreement, kept);
 }
 
 void simple_backward(const Simple* simple, int threads, const float* votes, const float* kept, const float* upstream,
                      const Gradient* gradient) {
-    const auto nothing = [](auto&, int64_t) {};
-    if (simple->shape.size == 1)
-        run_backward<SimpleToken<1>>(*simple, threads, votes, kept, upstream, *gradient, nothing);
-    else
-        run_backward<SimpleToken<0>>(*simple, threads, votes, kept, upstream, *gradient, nothing);
+    auto run = simple->shape.size > 1     ? run_simple_backward<SimpleToken<0, 0>>
+               : simple->shape.heads == 8 ? run_simple_backward<SimpleToken<8, 1>>
+                                          : run_simple_backward<SimpleToken<0, 1>>;
+    run(*simple, threads, votes, kept, upstream, *gradient);
 }
 
 }  // extern "C"

@@ -13,8 +13,8 @@ struct Simple {
 
 constexpr float EPSILON = 1e-9f;
 
-// SIZE is K where the compiler may know it, else 0.
-template <int SIZE>
+// HEADS and SIZE are H and K where the compiler may know them, else 0.
+template <int HEADS, int SIZE>
 class SimpleToken {
   public:
     explicit SimpleToken(const Simple& simple)
@@ -44,31 +44,32 @@ class SimpleToken {
     void forward(const float* votes, float* capsules, float* agreement, float* kept) {
         const Rows<const float> V = read_votes(simple_.shape, votes, votes_);
         float* const exponentials = weights_;
+        Lanes *const block = block_.data(), *const second = second_.data(), *const peaks = peaks_.data();
+        float* const logits = logits_;
+        const int64_t H = heads(), row = row_;
         for (int64_t t = 0; t < T_; ++t) {
             const bool last = t == T_ - 1;
-            const Softmax before = softmax_at(kept, H_, t - 1), after = softmax_at(kept, H_, t);
-            for (int64_t h = 0; h < H_; ++h) peaks_[h] = lanes(-3e38f);
-            for (int64_t n = 0; n < row_; n += WIDTH) {
-                if (t > 0) {
-                    for (int64_t h = 0; h < H_; ++h) second_[h] = load(logits_ + h * row_ + n);
-                    if (!simple_.over_heads)
-                        for (int64_t h = 0; h < H_; ++h)
-                            block_[h] = load(exponentials + h * row_ + n) * before.inverse_total[h];
-                }
-                float* const wanted = last ? agreement : nullptr;
-                weigh(t, n, before, wanted);
-                const Lanes scale = gather(V, 0, n);
+            const Softmax before = softmax_at(kept, H, t - 1), after = softmax_at(kept, H, t);
+            for (int64_t h = 0; h < H; ++h) peaks[h] = lanes(-3e38f);
+            for (int64_t n = 0; n < row; n += WIDTH) {
+                if (t > 0 && !simple_.over_heads)
+                    for (int64_t h = 0; h < H; ++h)
+                        block[h] = load(exponentials + h * row + n) * before.inverse_total[h];
+                const Mass mass = weigh_heads(t, n, logits + n, row, before, last ? agreement : nullptr);
+                const Lanes scale = gather(V, t, 0, n, mass);
                 if (last) {
-                    for (int64_t k = 0; k < K_; ++k) store(output_ + k * row_ + n, scale * load(mean_ + k * row_ + n));
+                    for (int64_t k = 0; k < sizes(); ++k) store(output_ + k * row + n, scale * load(mean_ + k * row + n));
                     continue;
                 }
-                agree(V, 0, t, n, scale);
-                for (int64_t h = 0; h < H_; ++h) {
-                    store(logits_ + h * row_ + n, second_[h]);
-                    peaks_[h] = larger(second_[h], peaks_[h]);
+                if (t > 0)
+                    for (int64_t h = 0; h < H; ++h) second[h] = load(logits + h * row + n);
+                agree(V, t, 0, n, scale);
+                for (int64_t h = 0; h < H; ++h) {
+                    store(logits + h * row + n, second[h]);
+                    peaks[h] = larger(second[h], peaks[h]);
                 }
             }
-            if (!last && !simple_.over_heads) exponentiate(logits_, exponentials, peaks_.data(), after, simple_.shape);
+            if (!last && !simple_.over_heads) exponentiate(logits, exponentials, peaks, after, simple_.shape);
         }
         write_capsules(simple_.shape, output_, capsules);
     }
@@ -87,127 +88,145 @@ class SimpleToken {
     }
 
   private:
-    // Leaves C_hn / sum_h C_hn in block_, from C_hn there and the logits in second_.
-    void weigh(int64_t t, int64_t n, Softmax before, float* agreement) {
-        const int64_t N = simple_.shape.capsules;
-        Lanes mass = lanes(1.0f);
+    // Vector stores may alias the members of this object: what inner loops use is copied into locals.
+    ALWAYS_INLINE int64_t heads() const { return HEADS ? HEADS : H_; }
+    ALWAYS_INLINE int64_t sizes() const { return SIZE ? SIZE : K_; }
+
+    // Makes of C_hn in block_ the weights of a block's votes; the logits of head h are at logits + h * stride.
+    ALWAYS_INLINE Mass weigh_heads(int64_t t, int64_t n, const float* logits, int64_t stride, Softmax before,
+                                   float* agreement) {
+        const int64_t H = heads(), N = simple_.shape.capsules;
+        Lanes* const block = block_.data();
         if (t == 0) {
-            mass = lanes(simple_.over_heads ? 1.0f : static_cast<float>(H_) / N);
-            for (int64_t h = 0; h < H_; ++h) block_[h] = mass * (1.0f / H_);
-        } else if (simple_.over_heads) {
+            const float share = simple_.over_heads ? 1.0f / H : 1.0f / N;
+            if (agreement)
+                for (int64_t h = 0; h < H; ++h) write_agreement(agreement + h * N, n, lanes(share));
+            return {lanes(share * H), lanes(1.0f / H)};
+        }
+        if (simple_.over_heads) {
             Lanes peak = lanes(-3e38f), total = lanes(0.0f);
-            for (int64_t h = 0; h < H_; ++h) peak = larger(second_[h], peak);
-            for (int64_t h = 0; h < H_; ++h) {
-                block_[h] = exp(second_[h] - peak);
-                total = total + block_[h];
+            for (int64_t h = 0; h < H; ++h) peak = larger(load(logits + h * stride), peak);
+            for (int64_t h = 0; h < H; ++h) {
+                block[h] = exp(load(logits + h * stride) - peak);
+                total = total + block[h];
             }
             const Lanes scale = 1.0f / total;
-            for (int64_t h = 0; h < H_; ++h) block_[h] = block_[h] * scale;
+            for (int64_t h = 0; h < H; ++h) block[h] = block[h] * scale;
         }
-        if (agreement) {
-            const int64_t lanes_left = N - n < WIDTH ? N - n : WIDTH;
-            for (int64_t h = 0; h < H_; ++h) std::memcpy(agreement + h * N + n, &block_[h], lanes_left * sizeof(float));
-        }
-        if (t == 0)
-            for (int64_t h = 0; h < H_; ++h) block_[h] = lanes(1.0f / H_);
-        else if (!simple_.over_heads)
-            mass = normalise(block_.data(), second_.data(), before, H_, load(padding_ + n));
-        store(mass_ + t * row_ + n, mass);
+        if (agreement)
+            for (int64_t h = 0; h < H; ++h) write_agreement(agreement + h * N, n, block[h]);
+        if (simple_.over_heads) return {lanes(1.0f), lanes(1.0f)};
+        return weigh(block, logits, stride, before, H, load(padding_ + n));
     }
 
-    // The means of a block's capsules at mean_[at]. Returns what squashing multiplies them by.
-    Lanes gather(const Rows<const float>& V, int64_t at, int64_t n) {
+    void write_agreement(float* agreement, int64_t n, Lanes C) {
+        const int64_t left = simple_.shape.capsules - n;
+        std::memcpy(agreement + n, &C, (left < WIDTH ? left : WIDTH) * sizeof(float));
+    }
+
+    // The means of iteration t for a block's capsules, put in place `at`. Returns what squashing multiplies them by.
+    ALWAYS_INLINE Lanes gather(Rows<const float> V, int64_t t, int64_t at, int64_t n, Mass mass) {
+        const int64_t H = heads(), K = sizes(), row = row_;
+        const Lanes* const w = block_.data();
         Lanes square = lanes(0.0f);
-        for (int64_t k = 0; k < K_; ++k) {
+        for (int64_t k = 0; k < K; ++k) {
             Lanes mean = lanes(0.0f);
-            for (int64_t h = 0; h < H_; ++h) mean = mean + block_[h] * load(V.at(h, k, n));
-            store(mean_ + (at * K_ + k) * row_ + n, mean);
+            if (t == 0)
+                for (int64_t h = 0; h < H; ++h) mean = mean + load(V.at(h, k, n));
+            else
+                for (int64_t h = 0; h < H; ++h) mean = mean + w[h] * load(V.at(h, k, n));
+            mean = mean * mass.scale;
+            store(mean_ + (at * K + k) * row + n, mean);
             square = square + mean * mean;
         }
-        return simple_.squash ? square / (square + 1.0f) * inverse_root(square + EPSILON) : lanes(1.0f);
+        return simple_.squash ? square / ((square + 1.0f) * root(square + EPSILON)) : lanes(1.0f);
     }
 
     // Adds the capsules' scalar product with the votes to the logits in second_.
-    void agree(const Rows<const float>& V, int64_t at, int64_t t, int64_t n, Lanes scale) {
-        for (int64_t k = 0; k < K_; ++k) {
-            const Lanes capsule = scale * load(mean_ + (at * K_ + k) * row_ + n);
-            const bool first = t == 0 && k == 0;
-            for (int64_t h = 0; h < H_; ++h) {
-                const Lanes product = capsule * load(V.at(h, k, n));
-                second_[h] = first ? product + load(padding_ + n) : second_[h] + product;
-            }
+    ALWAYS_INLINE void agree(Rows<const float> V, int64_t t, int64_t at, int64_t n, Lanes scale) {
+        const int64_t H = heads(), K = sizes(), row = row_;
+        Lanes* const logits = second_.data();
+        for (int64_t k = 0; k < K; ++k) {
+            const Lanes capsule = scale * load(mean_ + (at * K + k) * row + n), padding = load(padding_ + n);
+            for (int64_t h = 0; h < H; ++h)
+                logits[h] = (t == 0 && k == 0 ? padding : logits[h]) + capsule * load(V.at(h, k, n));
         }
     }
 
     // All iterations again for one block: the kept softmaxes make the blocks independent of each other.
-    void recompute(const Rows<const float>& V, float* kept, int64_t n) {
-        for (int64_t t = 0; t < T_; ++t) {
-            const Softmax before = softmax_at(kept, H_, t - 1);
+    void recompute(Rows<const float> V, float* kept, int64_t n) {
+        const int64_t H = heads(), row = row_, T = T_;
+        Lanes *const block = block_.data(), *const logits = second_.data();
+        float* const weights = weights_ + n;
+        for (int64_t t = 0; t < T; ++t) {
+            const Softmax before = softmax_at(kept, H, t - 1);
             if (t > 0 && !simple_.over_heads)
-                for (int64_t h = 0; h < H_; ++h)
-                    block_[h] = exp(second_[h] - before.largest[h]) * before.inverse_total[h];
-            weigh(t, n, before, nullptr);
-            for (int64_t h = 0; h < H_; ++h) store(weights_ + (t * H_ + h) * row_ + n, block_[h]);
-            const Lanes scale = gather(V, t, n);
-            if (t < T_ - 1) agree(V, t, t, n, scale);
+                for (int64_t h = 0; h < H; ++h)
+                    block[h] = exp(logits[h] - before.largest[h]) * before.inverse_total[h];
+            const Mass mass = weigh_heads(t, n, (const float*)logits, WIDTH, before, nullptr);
+            store(mass_ + t * row + n, mass.total);
+            for (int64_t h = 0; h < H; ++h)
+                store(weights + (t * H + h) * row, t == 0 ? mass.scale : block[h] * mass.scale);
+            const Lanes scale = gather(V, t, t, n, mass);
+            if (t < T - 1) agree(V, t, t, n, scale);
         }
     }
 
     // One iteration backwards for one block. g_weights_ holds the gradient of the next iteration's weights, row_sums_ the
     // sums over capsules of the gradient of log C, logits_ the gradient of the logits; all are left for the iteration before.
-    void reverse(const Rows<const float>& V, const Rows<float>& G, int64_t t, int64_t n) {
+    void reverse(Rows<const float> V, Rows<float> G, int64_t t, int64_t n) {
+        const int64_t H = heads(), K = sizes(), row = row_;
         const bool last = t == T_ - 1;
+        Lanes *const g_logits = block_.data(), *const second = second_.data(), *const totals = peaks_.data();
+        float *const g_weights = g_weights_ + n, *const kept_logits = logits_ + n, *const g_output = output_ + n;
+        const float *const w = weights_ + t * H * row + n, *const means = mean_ + t * K * row + n;
         if (!last) {
-            const float* const next_w = weights_ + (t + 1) * H_ * row_ + n;
-            const Lanes next_mass = load(mass_ + (t + 1) * row_ + n);
-            for (int64_t h = 0; h < H_; ++h) {
-                Lanes g = load(g_weights_ + h * row_ + n);
-                if (!simple_.over_heads) g = g - next_mass * row_sums_[h];
-                g = load(next_w + h * row_) * g;
-                if (t < T_ - 2) g = g + load(logits_ + h * row_ + n);
-                store(logits_ + h * row_ + n, g);
-                block_[h] = g;
+            const float *const next_w = w + H * row, *const row_sums = row_sums_.data();
+            const Lanes next_mass = load(mass_ + (t + 1) * row + n);
+            const bool first = t == T_ - 2, over_heads = simple_.over_heads;
+            for (int64_t h = 0; h < H; ++h) {
+                Lanes g = load(g_weights + h * row);
+                if (!over_heads) g = g - next_mass * row_sums[h];
+                g = load(next_w + h * row) * g;
+                if (!first) g = g + load(kept_logits + h * row);
+                if (t > 0) store(kept_logits + h * row, g);
+                g_logits[h] = g;
             }
         }
         Lanes square = lanes(0.0f), along = lanes(0.0f);
-        for (int64_t k = 0; k < K_; ++k) {
-            const Lanes mean = load(mean_ + (t * K_ + k) * row_ + n);
+        for (int64_t k = 0; k < K; ++k) {
+            const Lanes mean = load(means + k * row);
             if (!last) {
                 Lanes g = lanes(0.0f);
-                for (int64_t h = 0; h < H_; ++h) g = g + block_[h] * load(V.at(h, k, n));
+                for (int64_t h = 0; h < H; ++h) g = g + g_logits[h] * load(V.at(h, k, n));
                 // The upstream gradient was read in the last iteration, so that its row is free.
-                store(output_ + k * row_ + n, g);
+                store(g_output + k * row, g);
             }
             square = square + mean * mean;
-            along = along + mean * load(output_ + k * row_ + n);
+            along = along + mean * load(g_output + k * row);
         }
         Lanes scale = lanes(1.0f), slope = lanes(0.0f);
         if (simple_.squash) {
-            const Lanes root = inverse_root(square + EPSILON), once = 1.0f / (square + 1.0f);
-            scale = square * once * root;
-            slope = 2.0f * along * root * once * (once - 0.5f * square / (square + EPSILON));
+            const Lanes shifted = square + EPSILON, norm = 1.0f / root(shifted), once = 1.0f / (square + 1.0f);
+            scale = square * once * norm;
+            slope = 2.0f * along * norm * once * (once - 0.5f * square / shifted);
         }
-        for (int64_t k = 0; k < K_; ++k) reverse_size(V, G, t, n, k, scale, slope);
+        for (int64_t k = 0; k < K; ++k) {
+            const Lanes mean = load(means + k * row), capsule = scale * mean;
+            const Lanes g_mean = scale * load(g_output + k * row) + slope * mean;
+            for (int64_t h = 0; h < H; ++h) {
+                Lanes g = load(w + h * row) * g_mean;
+                if (!last) g = g + g_logits[h] * capsule + load(G.at(h, k, n));
+                store(G.at(h, k, n), g);
+                if (t == 0) continue;
+                const Lanes own = g_mean * (load(V.at(h, k, n)) - mean);
+                second[h] = k == 0 ? own : second[h] + own;
+            }
+        }
         if (t == 0) return;
-        const float* const w = weights_ + t * H_ * row_ + n;
-        for (int64_t h = 0; h < H_; ++h) {
-            store(g_weights_ + h * row_ + n, second_[h]);
-            peaks_[h] = peaks_[h] + load(w + h * row_) * second_[h];
-        }
-    }
-
-    void reverse_size(const Rows<const float>& V, const Rows<float>& G, int64_t t, int64_t n, int64_t k, Lanes scale,
-                      Lanes slope) {
-        const bool last = t == T_ - 1;
-        const float* const w = weights_ + t * H_ * row_ + n;
-        const Lanes mean = load(mean_ + (t * K_ + k) * row_ + n);
-        const Lanes g_mean = scale * load(output_ + k * row_ + n) + slope * mean, capsule = scale * mean;
-        for (int64_t h = 0; h < H_; ++h) {
-            const Lanes own = g_mean * (load(V.at(h, k, n)) - mean);
-            second_[h] = k == 0 ? own : second_[h] + own;
-            Lanes g = load(w + h * row_) * g_mean;
-            if (!last) g = g + block_[h] * capsule + load(G.at(h, k, n));
-            store(G.at(h, k, n), g);
+        for (int64_t h = 0; h < H; ++h) {
+            store(g_weights + h * row, second[h]);
+            totals[h] = totals[h] + load(w + h * row) * second[h];
         }
     }
 

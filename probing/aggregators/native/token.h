@@ -110,8 +110,11 @@ inline void end_gradient(const Shape& shape, float* gradient, int64_t head_strid
 
 // From (N, K) to rows of padded capsules and back.
 inline void read_capsules(const Shape& shape, const float* capsules, float* rows) {
-    for (int64_t n = 0; n < shape.capsules; ++n)
-        for (int64_t k = 0; k < shape.size; ++k) rows[k * shape.padded() + n] = capsules[n * shape.size + k];
+    const int64_t row = shape.padded(), N = shape.capsules, K = shape.size;
+    for (int64_t k = 0; k < K; ++k) {
+        for (int64_t n = 0; n < N; ++n) rows[k * row + n] = capsules[n * K + k];
+        for (int64_t n = N; n < row; ++n) rows[k * row + n] = 0.0f;
+    }
 }
 
 inline void write_capsules(const Shape& shape, const float* rows, float* capsules) {
@@ -140,29 +143,29 @@ inline void mark_padding(const Shape& shape, float* padding) {
 // Below this a capsule's mass has lost digits of the weights that it is the sum of.
 constexpr float LEAST_MASS = 1e-25f;
 
-// Takes C_hn, leaves C_hn / sum_h C_hn, and returns sum_h C_hn. A capsule that every head leaves keeps defined weights:
-// they are then taken from the logits.
-inline Lanes normalise(Lanes* agreement, const Lanes* logits, Softmax softmax, int64_t heads, Lanes padding) {
-    Lanes mass = agreement[0];
-    for (int64_t h = 1; h < heads; ++h) mass = mass + agreement[h];
-    Lanes counted = where_less(padding, lanes(0.0f), lanes(1.0f), mass);
-    if (__builtin_expect(any_less(counted, LEAST_MASS), 0)) {
-        // Shifted before exp by the head's own largest, so that the difference of two large numbers is taken first.
-        Lanes peak = lanes(-3e38f), total = lanes(0.0f);
-        for (int64_t h = 0; h < heads; ++h) {
-            agreement[h] = (logits[h] - softmax.largest[h]) + log(lanes(softmax.inverse_total[h]));
-            peak = larger(agreement[h], peak);
-        }
-        for (int64_t h = 0; h < heads; ++h) {
-            agreement[h] = exp(agreement[h] - peak);
-            total = total + agreement[h];
-        }
-        for (int64_t h = 0; h < heads; ++h) agreement[h] = agreement[h] / total;
-        return mass;
+// What heads give to a block of capsules: sum_h C_hn, and 1 / the sum of the weights that stand for C_hn.
+struct Mass {
+    Lanes total, scale;
+};
+
+// Sums C_hn over the heads. Where every head leaves a capsule, C_hn / sum_h C_hn is taken from the logits (those of head
+// h at logits + h * stride), and so it is for one head: rounding must not make its votes differ from their mean.
+ALWAYS_INLINE Mass weigh(Lanes* agreement, const float* logits, int64_t stride, Softmax softmax, int64_t heads, Lanes padding) {
+    Lanes total = agreement[0];
+    for (int64_t h = 1; h < heads; ++h) total = total + agreement[h];
+    const Lanes counted = where_less(padding, lanes(0.0f), lanes(1.0f), total);
+    if (__builtin_expect(heads > 1 && !any_less(counted, LEAST_MASS), 1)) return {total, 1.0f / counted};
+    Lanes peak = lanes(-3e38f), sum = lanes(0.0f);
+    for (int64_t h = 0; h < heads; ++h) {
+        // The head's own largest is taken off first: of two large numbers the difference is exact.
+        agreement[h] = (load(logits + h * stride) - softmax.largest[h]) + log(lanes(softmax.inverse_total[h]));
+        peak = larger(agreement[h], peak);
     }
-    Lanes scale = 1.0f / counted;
-    for (int64_t h = 0; h < heads; ++h) agreement[h] = agreement[h] * scale;
-    return mass;
+    for (int64_t h = 0; h < heads; ++h) {
+        agreement[h] = exp(agreement[h] - peak);
+        sum = sum + agreement[h];
+    }
+    return {total, 1.0f / sum};
 }
 
 // Turns rows of logits into rows of exp(logit - largest), and keeps the softmax's constants.
