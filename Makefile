@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test check bench clean
+.PHONY: run test check golden clean
 
 run: .venv/installed
 	$(BIN)/probe run --task all --aggregator all
@@ -16,6 +16,9 @@ check: .venv/installed-test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+
+golden: .venv/installed-test
+	$(BIN)/python -m pytest tests/report --rewrite-goldens
 
 .venv/installed: setup.cfg pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

@@ -114,10 +114,19 @@ class TrainingConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RoutingConfig:
+    """How the routings are computed; what they compute is the model's."""
+
+    implementation: Literal["auto", "fused", "reference"] = "auto"
+    """`auto`: fused kernels where they can be had, else plain torch operations; `reference`: always the latter."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
     """All settings of a run, by section."""
 
     model: ModelConfig = field(default_factory=ModelConfig)
+    routing: RoutingConfig = field(default_factory=RoutingConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
 
     def as_dict(self) -> dict[str, dict[str, Any]]:
@@ -184,7 +193,8 @@ def _check(config: Config, changes: Mapping[str, Any], where: str) -> dict[str, 
             raise ProbingError(f"{where}{name!r} stands outside a section. Sections: {', '.join(sections)}")
         for key in values:
             if f"{name}.{key}" not in known:
-                raise ProbingError(f"{where}{unknown('setting', f'{name}.{key}', known)}")
+                elsewhere = [setting for setting in known if setting.endswith(f".{key}")]
+                raise ProbingError(f"{where}{unknown('setting', f'{name}.{key}', known, near=elsewhere)}")
         if name not in sections:
             raise ProbingError(f"{where}{unknown('section', name, sections)}")
         hints = typing.get_type_hints(type(sections[name]))

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 class ProbingError(Exception):
     """A mistake that the user can fix: what is wrong, what was received, what to do."""
 
 
-def unknown(kind: str, received: str, known: Iterable[str]) -> ProbingError:
+def unknown(kind: str, received: str, known: Iterable[str], *, near: Sequence[str] = ()) -> ProbingError:
     """Return the error for a name that is not among the known ones, with the nearest known name."""
     names = list(known)
     by_folded_name = {name.lower(): name for name in names}
-    near = difflib.get_close_matches(received.lower(), by_folded_name, n=1)
-    hint = f" Did you mean {by_folded_name[near[0]]!r}?" if near else ""
+    near = near or [by_folded_name[name] for name in difflib.get_close_matches(received.lower(), by_folded_name, n=1)]
+    hint = f" Did you mean {near[0]!r}?" if near else ""
     return ProbingError(f"unknown {kind} {received!r}.{hint} Known: {', '.join(names)}")

@@ -47,7 +47,8 @@ class Cell:
 
     @property
     def name(self) -> str:
-        return f"{self.task.name} {self.model.label} seed {self.seed}"
+        own = " (own file)" if self.data.name == "own" and self.task.family != "own" else ""
+        return f"{self.task.name}{own} {self.model.label} seed {self.seed}"
 
     @property
     def key(self) -> str:
@@ -312,7 +313,7 @@ def _count_classes(task: IndexedTask, predictions: Integers) -> dict[str, dict[s
 
 def build_model(aggregator: Found, config: Config, *, vocabulary_size: int, num_classes: int) -> Classifier:
     """Build the classifier that a configuration describes."""
-    settings: dict[str, Any] = dataclasses.asdict(config.model)
+    settings: dict[str, Any] = dataclasses.asdict(config.model) | dataclasses.asdict(config.routing)
     return build_classifier(aggregator.object, vocabulary_size=vocabulary_size, num_classes=num_classes, **settings)
 
 

@@ -144,7 +144,7 @@ def train(
         if best is None or curve[-1].dev_accuracy > best.dev_accuracy:
             best = curve[-1]
             best_weights = {name: value.detach().clone() for name, value in model.state_dict().items()}
-        elif epoch - best.epoch >= patience:
+        if epoch - best.epoch >= patience or best.dev_accuracy == 100.0:  # nothing is better than all right
             break
     assert best is not None
     model.load_state_dict(best_weights)

@@ -37,12 +37,11 @@ class Packing:
 class SelfAttention(nn.Module):
     """Each head attends within its subspace; the aggregator puts the heads together."""
 
-    def __init__(self, model_dim: int, num_heads: int, aggregator: nn.Module, *, dropout: float = 0.0) -> None:
+    def __init__(self, model_dim: int, num_heads: int, aggregator: nn.Module) -> None:
         super().__init__()
         if model_dim % num_heads:
             raise ValueError(f"num_heads must divide model_dim={model_dim}. Got {num_heads} instead.")
         self.num_heads = num_heads
-        self.dropout = dropout
         self.query_key_value = nn.Linear(model_dim, 3 * model_dim)
         for weight in self.query_key_value.weight.chunk(3):
             nn.init.xavier_uniform_(weight)
@@ -65,8 +64,6 @@ class SelfAttention(nn.Module):
         packed = self.query_key_value(hidden_Td)
         padded = packed.new_zeros(batch * longest, packed.shape[-1]).index_copy(0, packing.slots, packed)
         query, key, value = padded.view(batch, longest, 3, self.num_heads, -1).permute(2, 0, 3, 1, 4)
-        output_BHLd = functional.scaled_dot_product_attention(
-            query, key, value, attn_mask=packing.mask, dropout_p=self.dropout if self.training else 0.0
-        )
+        output_BHLd = functional.scaled_dot_product_attention(query, key, value, attn_mask=packing.mask)
         output_BLHd = output_BHLd.transpose(1, 2).reshape(batch * longest, self.num_heads, -1)
         return output_BLHd.index_select(0, packing.slots)

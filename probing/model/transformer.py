@@ -1,6 +1,7 @@
 """The sentence encoder: embeddings, pre-norm attention and feed-forward blocks, mean over the real tokens.
 
-Section 5.1 of Li et al. (2019), with the block of Transformer-Base. All per-token work runs on packed tokens.
+Section 5.1 of Li et al. (2019), with the block of Transformer-Base: dropout falls on the embeddings and on what each
+block adds. All per-token work runs on packed tokens.
 Shapes: T tokens of the batch laid end to end, B sentences, d model width.
 """
 
@@ -55,13 +56,10 @@ class Layer(nn.Module):
     ) -> None:
         super().__init__()
         self.attention_norm = nn.LayerNorm(model_dim)
-        self.attention = SelfAttention(model_dim, num_heads, aggregator, dropout=dropout)
+        self.attention = SelfAttention(model_dim, num_heads, aggregator)
         self.feed_forward_norm = nn.LayerNorm(model_dim)
         self.feed_forward = nn.Sequential(
-            nn.Linear(model_dim, feed_forward_dim),
-            nn.ReLU(),
-            nn.Dropout(dropout),
-            nn.Linear(feed_forward_dim, model_dim),
+            nn.Linear(model_dim, feed_forward_dim), nn.ReLU(), nn.Linear(feed_forward_dim, model_dim)
         )
         for module in self.feed_forward:
             if isinstance(module, nn.Linear):
