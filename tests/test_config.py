@@ -45,7 +45,7 @@ def test_every_data_set_has_a_preset():
 @pytest.mark.parametrize("preset", PRESETS)
 def test_a_preset_alone_is_itself(preset):
     assert resolve_config(preset) == PRESETS[preset]
-    assert set(PRESETS[preset].as_dict()) == {"model", "training"}
+    assert set(PRESETS[preset].as_dict()) == {"model", "routing", "training"}
 
 
 def test_an_unknown_preset():
@@ -204,9 +204,9 @@ def test_a_file_that_says_nothing_changes_nothing(toml, text):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("num_layers = 2", "'num_layers' stands outside a section. Sections: model, training"),
+        ("num_layers = 2", "'num_layers' stands outside a section. Sections: model, routing, training"),
         ("[model]\nnum_layer=2", f"unknown setting 'model.num_layer'. Did you mean 'model.num_layers'? Known: {KNOWN}"),
-        ("[modell]\n", "unknown section 'modell'. Did you mean 'model'? Known: model, training"),
+        ("[modell]\n", "unknown section 'modell'. Did you mean 'model'? Known: model, routing, training"),
         ("[model.num_layers]\nx = 1", "model.num_layers must be a whole number. Got {'x': 1}"),
         ("[model]\nnum_layers = 2.5", "model.num_layers must be a whole number. Got 2.5"),
         ("[model]\nnum_layers = true", "model.num_layers must be a whole number. Got True"),
@@ -218,7 +218,7 @@ def test_a_file_that_says_nothing_changes_nothing(toml, text):
         ("[model]\nlayers_with_aggregator = [1.5]", "model.layers_with_aggregator must be a whole number. Got 1.5"),
         ("[model]\nlayers_with_aggregator = [[1]]", "model.layers_with_aggregator must be a whole number. Got [1]"),
         ("[model]\nlayers_with_aggregator = true", "model.layers_with_aggregator must be a whole number. Got 'True'"),
-        ("[[model]]\nnum_layers = 2", "'model' stands outside a section. Sections: model, training"),
+        ("[[model]]\nnum_layers = 2", "'model' stands outside a section. Sections: model, routing, training"),
     ],
 )
 def test_a_file_with_a_mistake_is_named(toml, text, message):
@@ -238,3 +238,13 @@ def test_a_file_that_cannot_be_read(tmp_path):
     missing = tmp_path / "no.toml"
     assert error_of(toml=missing) == f"{missing}: cannot be read (No such file or directory)"
     assert error_of(toml=tmp_path) == f"{tmp_path}: cannot be read (Is a directory)"
+
+
+def test_a_setting_of_another_section_is_found():
+    assert "Did you mean 'model.num_layers'?" in error_of("training.num_layers=2")
+
+
+@pytest.mark.parametrize("value", ["auto", "fused", "reference"])
+def test_the_routing_implementation(value):
+    assert resolve_config("paper", settings=[f"routing.implementation={value}"]).routing.implementation == value
+    assert "routing.implementation must be auto or fused or reference. Got 'x'" in error_of("routing.implementation=x")
