@@ -20,7 +20,7 @@ from probing.tasks import TASKS, get_task
 
 TRAIN, DEV, TEST = 4000, 500, 1000
 """Instances of a task's splits."""
-SENTENCES = 24_000
+SENTENCES = 22_000
 """How many sentences are generated: enough for every task to reach its sizes."""
 SEED = 0
 

@@ -18,7 +18,7 @@ from probing.corpus.grammar import GRAMMAR_VERSION, format_tree, generate
 from probing.corpus.trees import Sentence, Tree, read_sentences
 
 COUNT = 12_000
-CHECKSUM = "daacc4be6ef94d9cb50ba07e45641e2cd0d9766f8643a9e17063a48b6112a0d5"
+CHECKSUM = "a72d840947c6ad088f857f983b9026853e2d75444707cee83a03586e00a17e75"
 """Of the trees that seed 0 begins with."""
 CLASSES = """
 ADVP_NP_VP_. CC_ADVP_NP_VP_. CC_NP_VP_. IN_NP_VP_. NP_ADVP_VP_. NP_NP_VP_. NP_PP_. NP_VP_. PP_NP_VP_. RB_NP_VP_.

@@ -249,8 +249,8 @@ def name_things(w: Writer, room: int) -> Tree:
 
 SENTENCES: Choice[Opener] = weigh({
     state_fact: 16.0,
-    join_clauses: 10.0,
-    join_clauses_with_comma: 14.0,
+    join_clauses: 12.0,
+    join_clauses_with_comma: 17.0,
     _open(open_with_adverb): 2.4,
     continue_with_adverb: 2.4,
     continue_story: 2.4,
