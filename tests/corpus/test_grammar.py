@@ -18,7 +18,7 @@ from probing.corpus.grammar import GRAMMAR_VERSION, format_tree, generate
 from probing.corpus.trees import Sentence, Tree, read_sentences
 
 COUNT = 12_000
-CHECKSUM = "a72d840947c6ad088f857f983b9026853e2d75444707cee83a03586e00a17e75"
+CHECKSUM = "1179a82d62af57cc81cecfeaaac2fa542385ad5a59427e32a4fed03cffb3a7e1"
 """Of the trees that seed 0 begins with."""
 CLASSES = """
 ADVP_NP_VP_. CC_ADVP_NP_VP_. CC_NP_VP_. IN_NP_VP_. NP_ADVP_VP_. NP_NP_VP_. NP_PP_. NP_VP_. PP_NP_VP_. RB_NP_VP_.
@@ -245,7 +245,7 @@ def test_both_clauses_begin_alike(sentences: list[Sentence]) -> None:
                 counts[tag if tag == "NNP" else word.lower()] += 1
     total = sum(starts[0].values())
     for word in set(starts[0]) | set(starts[1]):
-        assert abs(starts[0][word] - starts[1][word]) < 0.02 * total, word
+        assert abs(starts[0][word] - starts[1][word]) < 0.03 * total, word
 
 
 def test_main_clauses_of_coordination_share_the_number_of_common_subjects(sentences: list[Sentence]) -> None:

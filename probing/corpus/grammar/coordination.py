@@ -38,7 +38,7 @@ _KINDS: Choice[tuple[Callable[[Writer, int, int], Pair], Choice[Tree]]] = Choice
         (contrast, weigh({_BUT: 4.0, _AND: 1.0})),
         (warn, weigh({_OR: 1.0})),
     ),
-    (10.0, 14.0, 10.0, 23.0, 11.0, 12.0, 7.0, 7.0, 6.0),
+    (10.0, 14.0, 10.0, 24.0, 10.0, 12.0, 7.0, 7.0, 6.0),
 )
 
 
