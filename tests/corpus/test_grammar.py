@@ -18,7 +18,7 @@ from probing.corpus.grammar import GRAMMAR_VERSION, format_tree, generate
 from probing.corpus.trees import Sentence, Tree, read_sentences
 
 COUNT = 12_000
-CHECKSUM = "1179a82d62af57cc81cecfeaaac2fa542385ad5a59427e32a4fed03cffb3a7e1"
+CHECKSUM = "9903794c5b201477ea4d16b7e03fcaed0c19f7d86d4c281d8893d11e273f5baa"
 """Of the trees that seed 0 begins with."""
 CLASSES = """
 ADVP_NP_VP_. CC_ADVP_NP_VP_. CC_NP_VP_. IN_NP_VP_. NP_ADVP_VP_. NP_NP_VP_. NP_PP_. NP_VP_. PP_NP_VP_. RB_NP_VP_.

@@ -77,6 +77,8 @@ class Adjective(NamedTuple):
     article: Tree
     comparative: Tree
     """Empty for an adjective that has none."""
+    gradable: bool
+    """Whether something can be very so."""
 
 
 # fmt: off
@@ -167,6 +169,12 @@ _SHORT = (
 )
 """Adjectives that have a one-word comparative."""
 
+_ABSOLUTE = (
+    "wooden golden silver woolen broken annual electric antique fake empty full square round abandoned sealed torn "
+    "portable secret"
+)
+"""Adjectives that have no degrees."""
+
 _MEN = (
     "Tom John Peter Paul David James Henry George Robert Martin Simon Oliver Daniel Victor Walter Albert Edward Frank "
     "Arthur Leo Hugo Felix Oscar Adam Eric Philip Ralph Samuel Theodore Vincent"
@@ -206,7 +214,8 @@ _SHORT_ADJECTIVES = frozenset(_SHORT.split())
 
 def _adjective(word: str) -> Adjective:
     comparative = inflect_comparative(word) if word in _SHORT_ADJECTIVES else ""
-    return Adjective(("JJ", word), ("DT", choose_article(word)), ("JJR", comparative))
+    gradable = word not in _ABSOLUTE.split()
+    return Adjective(("JJ", word), ("DT", choose_article(word)), ("JJR", comparative), gradable)
 
 
 NOUNS: dict[str, Choice[Noun]] = {

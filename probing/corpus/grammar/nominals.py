@@ -154,8 +154,9 @@ def relate(w: Writer, sense: str, agreement: int, room: int, *, bare: bool = Tru
     elif x < 0.9 and room > 3 and sense in INTRANSITIVES:
         predicate = build_finite(w, INTRANSITIVES[sense](random), (tell_time(w, room - 2),), agreement)
     else:
-        quality = ADJECTIVES[sense](random).leaf
-        state: Tree = ("ADJP", (VERY(random), quality) if room > 3 else (quality,))
+        quality = ADJECTIVES[sense](random)
+        degree = (VERY(random),) if room > 3 and quality.gradable else ()
+        state: Tree = ("ADJP", (*degree, quality.leaf))
         predicate = build_finite(w, BE, (state,), agreement)
     return ("SBAR", (opener, ("S", (predicate,))))
 

@@ -159,7 +159,7 @@ def describe(w: Writer, sense: str, room: int, *, plural: bool | None = None, in
         qualities = (adjective.leaf,)
         if determiner is _INDEFINITE:
             determiner = adjective.article
-            if room > 3 and w.style > FLAT:
+            if room > 3 and w.style > FLAT and adjective.gradable:
                 very = VERY(random)
                 determiner = ("DT", "an" if very[1] == "extremely" else "a")
                 qualities = (("ADJP", (very, adjective.leaf)),)

@@ -176,14 +176,14 @@ def be_described(w: Writer, sense: str, room: int) -> Predicate:
         comparative = COMPARABLE[sense](random).comparative
         standard: Tree = ("PP", (("IN", "than"), say_noun_phrase(w, sense, room - 3, obj=True).tree))
         return verb, (("ADJP", (comparative, standard)),)
-    leaf = ADJECTIVES[sense](random).leaf
+    quality = ADJECTIVES[sense](random)
     if room > 3 and random() < 0.3:
-        other = ADJECTIVES[sense](random).leaf
-        if other != leaf and not w.plain:
-            return verb, (("ADJP", (leaf, ("CC", "and"), other)),)
-    degree = (_DEGREES(random),) if room > 2 and random() < 0.6 else ()
+        other = ADJECTIVES[sense](random)
+        if other is not quality and not w.plain:
+            return verb, (("ADJP", (quality.leaf, ("CC", "and"), other.leaf)),)
+    degree = (_DEGREES(random),) if room > 2 and quality.gradable and random() < 0.6 else ()
     when = (tell_time(w, room - 3),) if room > 4 and sense in ("person", "animal") else ()
-    return verb, (("ADJP", (*degree, leaf)), *when)
+    return verb, (("ADJP", (*degree, quality.leaf)), *when)
 
 
 def be_somewhere(w: Writer, sense: str, room: int) -> Predicate:
