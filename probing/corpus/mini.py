@@ -7,12 +7,12 @@ machine; other code (of the grammar or of the builders) or other sizes make a ne
 from __future__ import annotations
 
 import hashlib
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from random import Random
 
 from probing.cache import cache_folder, new_folder
 from probing.corpus import builders
-from probing.corpus.builders.survey import Progress
 from probing.corpus.grammar import GRAMMAR_VERSION, generate
 from probing.dataset import read_task_file
 from probing.errors import ProbingError
@@ -25,12 +25,12 @@ SENTENCES = 22_000
 SEED = 0
 
 
-def ensure_mini(progress: Progress | None = None) -> Path:
-    """Return the folder of the ten task files, which are generated unless they are there already."""
+def ensure_mini() -> Path:
+    """Return the folder of the ten task files, which are generated (in seconds) unless they are there already."""
     folder = cache_folder("mini") / _name_version()
     if folder.is_dir():
         return folder
-    with new_folder(folder) as temporary:
+    with _show_status(), new_folder(folder) as temporary:
         sheet = builders.build(
             generate(SEED, SENTENCES),
             temporary,
@@ -39,7 +39,6 @@ def ensure_mini(progress: Progress | None = None) -> Path:
             test=TEST,
             seed=SEED,
             source={"grammar": GRAMMAR_VERSION, "seed": SEED, "sentences": SENTENCES},
-            progress=progress,
         )
         failed = [f"{task.task} ({task.reason})" for task in sheet.tasks if task.reason is not None]
         if failed:
@@ -55,6 +54,16 @@ def sample_task(name: str, count: int, *, seed: int = 0) -> list[tuple[str, list
     split = read_task_file(ensure_mini() / f"{task.file}.txt").splits["tr"]
     places = Random(seed).sample(range(len(split.labels)), min(count, len(split.labels)))
     return [(split.labels[place], split.sentences[place]) for place in places]
+
+
+def _show_status() -> AbstractContextManager[object]:
+    """Say on stderr, if it is a terminal, why it takes a moment."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        return nullcontext()
+    return console.status("making the embedded data (this once)")
 
 
 def _name_version() -> str:
