@@ -10,6 +10,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Protocol
 
+import numpy as np
+
 MAX_WORDS = 20_000
 """Words that the bag of words looks at; a quarter of them where there are more than MANY_LABELS labels."""
 MANY_LABELS = 50
@@ -67,12 +69,11 @@ def score_bag_of_words(train: Sequence[Labelled], test: Sequence[Labelled]) -> f
 
     labels = sorted({instance.label for instance in train})
     counts: Counter[str] = Counter()
-    for instance in train:
-        counts.update(map(str.lower, instance.tokens))
+    for start in range(0, len(train), CHUNK):
+        counts.update(_fold(train[start : start + CHUNK]))
     ranked = sorted(counts, key=lambda word: (-counts[word], word))
-    columns = {
-        word: column for column, word in enumerate(ranked[: MAX_WORDS // (4 if len(labels) > MANY_LABELS else 1)])
-    }
+    limit = MAX_WORDS // (4 if len(labels) > MANY_LABELS else 1)
+    columns = {word: column for column, word in enumerate(ranked[:limit])}
     model = MultinomialNB()
     for start in range(0, len(train), CHUNK):
         part = train[start : start + CHUNK]
@@ -85,16 +86,19 @@ def score_bag_of_words(train: Sequence[Labelled], test: Sequence[Labelled]) -> f
     return round(100 * hits / len(test), 2)
 
 
+def _fold(instances: Sequence[Labelled]) -> list[str]:
+    """Return all words of some sentences, lower-cased: all at once is several times quicker than one by one."""
+    return "\n".join([" ".join(instance.tokens) for instance in instances]).lower().split()
+
+
 def _count_words(instances: Sequence[Labelled], columns: Mapping[str, int]) -> Any:
     """Return a sparse matrix: how often each word (column) occurs in each sentence (row)."""
     from scipy.sparse import csr_matrix
 
-    found: list[int] = []
-    ends = [0]
-    for instance in instances:
-        found.extend([columns[word] for word in map(str.lower, instance.tokens) if word in columns])
-        ends.append(len(found))
-    return csr_matrix(([1.0] * len(found), found, ends), shape=(len(instances), len(columns)))
+    found = np.array([columns.get(word, -1) for word in _fold(instances)])
+    rows = np.repeat(np.arange(len(instances)), [len(instance.tokens) for instance in instances])
+    known = found >= 0
+    return csr_matrix((np.ones(known.sum()), (rows[known], found[known])), shape=(len(instances), len(columns)))
 
 
 def correlate_with_length(instances: Sequence[Labelled]) -> float | None:

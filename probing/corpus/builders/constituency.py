@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final, cast
 
 from probing.corpus.brackets import OUTER_LABELS
-from probing.corpus.builders.facts import Facts, Target, share_words
+from probing.corpus.builders.facts import Facts, Target
 from probing.corpus.trees import Sentence, Tree
 
 Children = tuple[Tree, ...]
@@ -59,14 +59,14 @@ def extract(sentence: Sentence) -> Facts:
     clause = _main_clause(root)
     verb_phrase = None if clause is None else _lexical_phrase(clause[0][clause[1]])
     return Facts(
-        tokens=share_words(sentence.tokens),
+        tokens=sentence.tokens,
         depth=_depth(root),
         top=_top_sequence(top),
         tense=_tense(verb_phrase),
         subject=_subject(clause),
         object=_object(verb_phrase),
         clauses=_clauses(top, sentence.tags),
-        kinds=tuple([tag if tag in OPEN_TAGS else "" for tag in sentence.tags]),
+        kinds=" ".join([tag if tag in OPEN_TAGS else "-" for tag in sentence.tags]),
         proper=sentence.tags[0].startswith("NNP"),
     )
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from sys import intern
 from typing import Final, cast
 
-from probing.corpus.builders.facts import Facts, Target, share_words
+from probing.corpus.builders.facts import Facts, Target
 from probing.corpus.trees import Sentence
 
 TENSES: Final = {"Past": "PAST", "Imp": "PAST", "Pqp": "PAST", "Pres": "PRES"}
@@ -42,15 +41,15 @@ def extract(sentence: Sentence) -> Facts:
     """Return the facts of a sentence with dependencies."""
     graph = _Graph(sentence)
     return Facts(
-        tokens=share_words(sentence.tokens),
+        tokens=sentence.tokens,
         depth=_depth(graph.heads),
         top=_top_sequence(graph),
         tense=_tense(graph),
         subject=_number(graph, "nsubj", "subject"),
         object=_number(graph, "obj", "object"),
         clauses=_clauses(graph),
-        kinds=tuple(
-            intern(_word_class(tag, features)) if tag in ("NOUN", "VERB") else ""
+        kinds=" ".join(
+            _word_class(tag, features) if tag in ("NOUN", "VERB") else "-"
             for tag, features in zip(graph.tags, graph.features, strict=True)
         ),
         proper=graph.tags[0] == "PROPN",

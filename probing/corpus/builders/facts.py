@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from sys import intern
 from typing import Final, NamedTuple
 
 QUOTES: Final = frozenset('"“”„«»')
@@ -11,11 +10,6 @@ QUOTES: Final = frozenset('"“”„«»')
 
 Target = tuple[str, str]
 """A label, and the word form that it was read off (lower-cased)."""
-
-
-def share_words(tokens: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the tokens as strings of which there is one copy each, in memory and in what marshal reads back."""
-    return tuple(map(intern, tokens))
 
 
 class Facts(NamedTuple):
@@ -30,8 +24,8 @@ class Facts(NamedTuple):
     object: Target | str
     clauses: tuple[int, int, int] | str
     """Two coordinate clauses are tokens[:a] and tokens[b:c]; the conjunction lies between them."""
-    kinds: tuple[str, ...]
-    """The word class within which each noun or verb may replace another; empty for all other tokens."""
+    kinds: str
+    """The word class within which each noun or verb may replace another, `-` for all other tokens; spaces between."""
     proper: bool
     """Whether the first token is a proper noun, which keeps its capital anywhere."""
 

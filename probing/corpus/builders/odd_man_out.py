@@ -60,16 +60,17 @@ Pools = dict[str, dict[str, list[Instance]]]
 class _Neighbours:
     """Bigrams on one side of the forms: which neighbour stood beside which form, and how often."""
 
-    def __init__(self, pairs: np.ndarray, counts: np.ndarray, kinds: np.ndarray, neighbours: int) -> None:
-        """Take the pairs, neighbour x forms + form, in ascending order, and the word class of each form."""
+    def __init__(self, occurrences: array[int], kinds: np.ndarray, neighbours: int) -> None:
+        """Take each occurrence as neighbour x forms + form, and the word classes of the forms."""
+        pairs, times = np.unique(np.frombuffer(occurrences, dtype=np.int64), return_counts=True)
         neighbour, self._form = np.divmod(pairs, len(kinds))
         self._starts = neighbour.searchsorted(np.arange(neighbours + 1)).tolist()
-        self._range = np.searchsorted(RANGES, counts, "right")
+        self._range = np.searchsorted(RANGES, times, "right")
         self._kinds = kinds
         self._fit = lru_cache(maxsize=CACHED)(self._find)
 
     def fit(self, neighbour: int, form: int) -> np.ndarray:
-        """Return the forms of a form's class whose bigrams with its neighbour are in the same range, in order."""
+        """Return the forms of a form's class whose bigrams with its neighbour are in the same range as its own."""
         start, end = self._starts[neighbour], self._starts[neighbour + 1]
         own = start + int(self._form[start:end].searchsorted(form))
         return self._fit(neighbour, int(self._range[own]), int(self._kinds[form]))
@@ -94,15 +95,15 @@ class _Bigrams:
         self._bins = [round(2 * math.log2(count)) for count in self._count.tolist()]
         self._vocabulary: dict[str, int] = {EDGE: 0}
         self._seen = (array("q"), array("q"))
-        self._sides: tuple[_Neighbours, ...] = ()
+        self._sides: list[_Neighbours] = []
 
     def places(self, facts: Facts) -> list[int]:
         """Return the places of a sentence whose word may be replaced."""
         kinds = self._kinds
         return [
             place
-            for place, (token, kind) in enumerate(zip(facts.tokens, facts.kinds, strict=True))
-            if kind and kinds.get(token) == kind
+            for place, (token, kind) in enumerate(zip(facts.tokens, facts.kinds.split(" "), strict=True))
+            if kind != "-" and kinds.get(token) == kind
         ]
 
     def frequency_bin(self, form: str) -> int:
@@ -118,11 +119,7 @@ class _Bigrams:
 
     def close(self) -> None:
         """Turn the occurrences into tables."""
-        sides = []
-        for seen in self._seen:
-            pairs, counts = np.unique(np.frombuffer(seen, dtype=np.int64), return_counts=True)
-            sides.append(_Neighbours(pairs, counts, self._kind, len(self._vocabulary)))
-        self._sides = tuple(sides)
+        self._sides = [_Neighbours(seen, self._kind, len(self._vocabulary)) for seen in self._seen]
         self._seen = (array("q"), array("q"))
 
     def replace(self, tokens: tuple[str, ...], place: int, random: Random) -> str | None:
@@ -131,10 +128,11 @@ class _Bigrams:
         Among several, frequent ones come up more often, as they do in the corpus: else rare words would tell the label.
         """
         original = self._ids[tokens[place]]
-        left, right = neighbours(tokens, place)
-        fitting = _intersect(
-            self._sides[0].fit(self._vocabulary[left], original), self._sides[1].fit(self._vocabulary[right], original)
+        left, right = (
+            side.fit(self._vocabulary[neighbour], original)
+            for side, neighbour in zip(self._sides, neighbours(tokens, place), strict=True)
         )
+        fitting = _intersect(left, right) if len(left) < len(right) else _intersect(right, left)
         fitting = fitting[fitting != original]
         while len(fitting):
             weights = self._count[fitting].cumsum()
@@ -145,10 +143,10 @@ class _Bigrams:
         return None
 
 
-def _intersect(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+def _intersect(short: np.ndarray, long: np.ndarray) -> np.ndarray:
     """Return what two ascending arrays share: quicker than numpy's own where one of them is short."""
-    short, long = (first, second) if len(first) < len(second) else (second, first)
-    places = np.minimum(long.searchsorted(short), len(long) - 1)
+    places = long.searchsorted(short)
+    places[places == len(long)] = 0
     shared: np.ndarray = short[long[places] == short]
     return shared
 
@@ -223,15 +221,11 @@ def _alter(
             dropped["no replacement fits (of the sentences drawn)"] += 1
             continue
         place, replacement = choice
-        versions = {
-            "O": (facts.tokens, (split_of[facts.tokens[place]], bigrams.frequency_bin(facts.tokens[place]))),
-            "C": (
-                (*facts.tokens[:place], replacement, *facts.tokens[place + 1 :]),
-                (split_of[replacement], bigrams.frequency_bin(replacement)),
-            ),
-        }
-        label = _choose_label({label: cell for label, (_, cell) in versions.items()}, cells, random)
-        tokens, cell = versions[label]
+        forms = {"O": facts.tokens[place], "C": replacement}
+        cells_of = {label: (split_of[form], bigrams.frequency_bin(form)) for label, form in forms.items()}
+        label = _choose_label(cells_of, cells, random)
+        cell = cells_of[label]
+        tokens = facts.tokens if label == "O" else (*facts.tokens[:place], replacement, *facts.tokens[place + 1 :])
         if filled[cell[0]] >= needs[cell[0]] or not taken.isdisjoint((tokens, facts.tokens)):
             continue
         taken.update((tokens, facts.tokens))

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from sys import intern
 from typing import Any
 
 from probing.corpus.builders import constituency, dependency
@@ -67,7 +68,7 @@ class Survey:
 
     def add(self, priority: int, facts: Facts) -> None:
         """Put a sentence's facts at the end of the spool."""
-        record = marshal.dumps((priority, *facts))
+        record = marshal.dumps((priority, "\n".join(facts.tokens), *facts[1:]))
         self.spool.write(len(record).to_bytes(4, "little") + record)
         self.kept += 1
 
@@ -82,8 +83,8 @@ class Survey:
                 chunk = chunk[start:] + self.spool.read(CHUNK)
                 start = 0
             end = start + 4 + int.from_bytes(chunk[start : start + 4], "little")
-            priority, *facts = marshal.loads(chunk[start + 4 : end])
-            yield place, priority, Facts._make(facts)
+            priority, facts = _load(chunk[start + 4 : end])
+            yield place, priority, facts
             place += end - start
             start = end
 
@@ -94,8 +95,7 @@ class Survey:
         size = int.from_bytes(record[:4], "little")
         if size + 4 > len(record):
             record += self.spool.read(size + 4 - len(record))
-        _, *facts = marshal.loads(record[4:])
-        return Facts._make(facts)
+        return _load(record[4:])[1]
 
     def close(self) -> None:
         self.spool.close()
@@ -138,7 +138,7 @@ def _add(survey: Survey, sentence: Sentence, key: bytes) -> None:
     facts = dependency.extract(sentence) if survey.dependencies else constituency.extract(sentence)
     survey.shapes[facts.depth, len(tokens)] += 1
     survey.tops[facts.top] += 1
-    survey.words.update([pair for pair in zip(tokens, facts.kinds, strict=True) if pair[1]])
+    survey.words.update([pair for pair in zip(tokens, facts.kinds.split(" "), strict=True) if pair[1] != "-"])
     for name, found in (("tense", facts.tense), ("subject", facts.subject), ("object", facts.object)):
         if isinstance(found, str):
             survey.reasons[name][found] += 1
@@ -148,6 +148,12 @@ def _add(survey: Survey, sentence: Sentence, key: bytes) -> None:
         survey.reasons["clauses"][facts.clauses] += 1
     digest = blake2b("\t".join(tokens).encode(), digest_size=8, key=key).digest()
     survey.add(int.from_bytes(digest, "little"), facts)
+
+
+def _load(record: bytes) -> tuple[int, Facts]:
+    priority, text, *facts = marshal.loads(record)
+    # One copy of each word: thousands of sentences are held at a time.
+    return priority, Facts(tuple(map(intern, text.split("\n"))), *facts)
 
 
 def _bound(survey: Survey) -> None:
