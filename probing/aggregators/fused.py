@@ -30,7 +30,7 @@ class Plan:
 
 
 def route(plan: Plan, votes: Tensor, *betas: Tensor) -> tuple[Tensor, Tensor | None]:
-    """Return the capsules (..., N, K) and, if wanted, the agreement (..., H, N); the routing is EM if there are betas."""
+    """Return the capsules (..., N, K) and, if wanted, the agreement (..., H, N); with betas, of EM routing."""
     *leading, heads, capsules, size = votes.shape
     votes_THNK = votes.to(torch.float32).reshape(-1 if votes.numel() else 0, heads, capsules, size)
     if votes_THNK.stride()[2:] != (size, 1):

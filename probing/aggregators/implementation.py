@@ -25,13 +25,13 @@ def route(
     votes: Tensor,
     *betas: Tensor,
     implementation: Implementation,
-    agreement: bool = True,
+    agreement: bool,
     **options: Any,
 ) -> tuple[Tensor, Tensor | None]:
-    """Return capsules and agreement by the chosen implementation; without `agreement`, it may be None."""
+    """Return capsules and agreement by the chosen implementation; if agreement is not wanted, it may be None."""
     chosen = choose(implementation, votes, *betas)
     if chosen == "kernels":
-        return fused.route(fused.Plan(reference, options, agreement), votes, *betas)
+        return fused.route(fused.Plan(reference, options, agreement=agreement), votes, *betas)
     if chosen == "compiled":
         return compile_reference(reference)(votes, *betas, **options)
     return reference(votes, *betas, **options)

@@ -1,6 +1,6 @@
 """The compiled routing kernels: built with the machine's C++ compiler on first use, then kept in the user's cache.
 
-A build is named by the hash of all that it depends on, and put in place whole, so that processes may build side by side.
+A build is named by the hash of all that it depends on, and put in place whole: processes may build side by side.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import torch
 logger = logging.getLogger(__name__)
 
 SOURCES = Path(__file__).with_name("native")
-FLAGS = ("-std=c++17", "-O3", "-fPIC", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", "-Wno-psabi")
+FLAGS = ("-std=c++17", "-O2", "-fPIC", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", "-Wno-psabi")
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ struct Em {
 constexpr float MIN_VARIANCE = 1e-9f;
 constexpr float HALF_LOG_2_PI_E = 1.4189385332046727f;
 
-// HEADS and SIZE are H and K where the compiler may know them, else 0.
-template <int HEADS, int SIZE>
+// SIZE is K where the compiler may know it, else 0.
+template <int SIZE>
 class EmToken {
   public:
     explicit EmToken(const Em& em)
@@ -58,7 +58,7 @@ class EmToken {
         float* const exponentials = weights_;
         Lanes *const block = block_.data(), *const second = second_.data(), *const peaks = peaks_.data();
         float* const logits = logits_;
-        const int64_t H = heads(), row = row_;
+        const int64_t H = H_, row = row_;
         for (int64_t t = 0; t < T_; ++t) {
             const bool last = t == T_ - 1;
             const Softmax before = softmax_at(kept, H, t - 1), after = softmax_at(kept, H, t);
@@ -89,10 +89,10 @@ class EmToken {
         write_capsules(em_.shape, output_, capsules);
     }
 
-    // Adds to the gradients of the betas (N), and sets that of the votes.
+    // Adds to the sums of the betas' gradients, and sets that of the votes.
     void backward(const float* votes, const float* kept, const float* upstream, float* gradient, int64_t head_stride) {
         const Rows<const float> V = read_votes(em_.shape, votes, votes_);
-        const Rows<float> G = begin_gradient(em_.shape, gradient, head_stride, gradient_);
+        const Rows<float> G = {gradient_, row_, H_ * row_};
         read_capsules(em_.shape, upstream, output_);
         for (int64_t n = 0; n < row_; n += WIDTH) recompute(V, const_cast<float*>(kept), n);
         for (int64_t t = T_ - 1; t >= 0; --t) {
@@ -100,7 +100,7 @@ class EmToken {
             for (int64_t n = 0; n < row_; n += WIDTH) reverse(V, G, t, n);
             for (int64_t h = 0; h < H_; ++h) row_sums_[h] = sum(peaks_[h]);
         }
-        end_gradient(em_.shape, gradient, head_stride, gradient_);
+        write_gradient(em_.shape, gradient_, gradient, head_stride);
     }
 
     float* sum_a() { return sum_a_; }
@@ -108,7 +108,6 @@ class EmToken {
 
   private:
     // Vector stores may alias the members of this object: what inner loops use is copied into locals.
-    ALWAYS_INLINE int64_t heads() const { return HEADS ? HEADS : H_; }
     ALWAYS_INLINE int64_t sizes() const { return SIZE ? SIZE : K_; }
 
     static int64_t count_rows(const Em& em) {
@@ -117,7 +116,7 @@ class EmToken {
     }
 
     // The first iteration's: every head gives 1/N to every capsule.
-    ALWAYS_INLINE Mass even_mass() { return {lanes(static_cast<float>(heads()) / em_.shape.capsules), lanes(1.0f / heads())}; }
+    ALWAYS_INLINE Mass even_mass() { return {lanes(static_cast<float>(H_) / em_.shape.capsules), lanes(1.0f / H_)}; }
 
     void write_agreement(float* agreement, int64_t n, int64_t t) {
         const int64_t N = em_.shape.capsules, lanes_left = N - n < WIDTH ? N - n : WIDTH;
@@ -130,7 +129,7 @@ class EmToken {
     // M-step of iteration t for a block's capsules, with the weights in block_ (but in the first iteration, where they
     // are equal). The Gaussians are put in place `at`. Returns log(A).
     ALWAYS_INLINE Lanes fit(Rows<const float> V, int64_t t, int64_t at, int64_t n, Mass mass) {
-        const int64_t H = heads(), K = sizes(), row = row_;
+        const int64_t H = H_, K = sizes(), row = row_;
         const Lanes* const w = block_.data();
         Lanes product = lanes(0.0f);
         for (int64_t k = 0; k < K; ++k) {
@@ -170,7 +169,7 @@ class EmToken {
 
     // E-step: the logits of the heads' agreement with a block's capsules, but for a constant of the head.
     ALWAYS_INLINE void expect(Rows<const float> V, int64_t t, int64_t n, Lanes log_activation, Lanes* logits) {
-        const int64_t H = heads(), K = sizes(), row = row_;
+        const int64_t H = H_, K = sizes(), row = row_;
         const Lanes constant = log_activation - load(log_deviation_ + t * row + n) + load(padding_ + n);
         for (int64_t k = 0; k < K; ++k) {
             const Lanes mean = load(mean_ + (t * K + k) * row + n);
@@ -189,7 +188,7 @@ class EmToken {
 
     // All iterations again for one block: the kept softmaxes make the blocks independent of each other.
     void recompute(Rows<const float> V, float* kept, int64_t n) {
-        const int64_t H = heads(), row = row_, T = T_;
+        const int64_t H = H_, row = row_, T = T_;
         Lanes *const block = block_.data(), *const logits = second_.data();
         float* const weights = weights_ + n;
         for (int64_t t = 0; t < T; ++t) {
@@ -211,7 +210,7 @@ class EmToken {
     // One iteration backwards for one block. logits_ holds the gradient of the next iteration's weights, row_sums_ the
     // sums over capsules of the gradient of log C; both are left for the iteration before.
     void reverse(Rows<const float> V, Rows<float> G, int64_t t, int64_t n) {
-        const int64_t H = heads(), K = sizes(), row = row_;
+        const int64_t H = H_, K = sizes(), row = row_;
         const bool last = t == T_ - 1;
         const Lanes mass = load(mass_ + t * row + n);
         // The activation after the last iteration; before it, its complement is the slope of the log.
@@ -255,7 +254,7 @@ class EmToken {
 
     ALWAYS_INLINE void reverse_size(Rows<const float> V, Rows<float> G, int64_t t, int64_t n, int64_t k,
                                     Lanes activation, Lanes g_log_deviation, Lanes& g_weights) {
-        const int64_t H = heads(), K = sizes(), row = row_;
+        const int64_t H = H_, K = sizes(), row = row_;
         const bool last = t == T_ - 1;
         const float* const w = weights_ + t * H * row + n;
         const Lanes* const g_logits = block_.data();

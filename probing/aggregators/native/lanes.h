@@ -1,5 +1,5 @@
-// Thirty-two floats at a time, with exp and log to about 2 ulp. NaN goes through everything: nothing here may be compiled
-// with -ffast-math.
+// Thirty-two floats at a time, with exp and log to about 2 ulp. NaN goes through everything: do not compile this with
+// -ffast-math.
 #pragma once
 
 #include <cstdint>

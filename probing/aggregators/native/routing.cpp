@@ -74,32 +74,24 @@ void run_simple_backward(const Simple& simple, int threads, const float* votes, 
 extern "C" {
 
 void em_forward(const Em* em, int threads, const float* votes, float* capsules, float* agreement, float* kept) {
-    auto run = em->shape.size > 1     ? run_forward<EmToken<0, 0>, Em>
-               : em->shape.heads == 8 ? run_forward<EmToken<8, 1>, Em>
-                                      : run_forward<EmToken<0, 1>, Em>;
+    auto run = em->shape.size == 1 ? run_forward<EmToken<1>, Em> : run_forward<EmToken<0>, Em>;
     run(*em, threads, votes, capsules, agreement, kept);
 }
 
 void em_backward(const Em* em, int threads, const float* votes, const float* kept, const float* upstream,
                  const Gradient* gradient, float* g_beta_a, float* g_beta_mu) {
-    auto run = em->shape.size > 1     ? run_em_backward<EmToken<0, 0>>
-               : em->shape.heads == 8 ? run_em_backward<EmToken<8, 1>>
-                                      : run_em_backward<EmToken<0, 1>>;
+    auto run = em->shape.size == 1 ? run_em_backward<EmToken<1>> : run_em_backward<EmToken<0>>;
     run(*em, threads, votes, kept, upstream, *gradient, g_beta_a, g_beta_mu);
 }
 
 void simple_forward(const Simple* simple, int threads, const float* votes, float* capsules, float* agreement, float* kept) {
-    auto run = simple->shape.size > 1     ? run_forward<SimpleToken<0, 0>, Simple>
-               : simple->shape.heads == 8 ? run_forward<SimpleToken<8, 1>, Simple>
-                                          : run_forward<SimpleToken<0, 1>, Simple>;
+    auto run = simple->shape.size == 1 ? run_forward<SimpleToken<1>, Simple> : run_forward<SimpleToken<0>, Simple>;
     run(*simple, threads, votes, capsules, agreement, kept);
 }
 
 void simple_backward(const Simple* simple, int threads, const float* votes, const float* kept, const float* upstream,
                      const Gradient* gradient) {
-    auto run = simple->shape.size > 1     ? run_simple_backward<SimpleToken<0, 0>>
-               : simple->shape.heads == 8 ? run_simple_backward<SimpleToken<8, 1>>
-                                          : run_simple_backward<SimpleToken<0, 1>>;
+    auto run = simple->shape.size == 1 ? run_simple_backward<SimpleToken<1>> : run_simple_backward<SimpleToken<0>>;
     run(*simple, threads, votes, kept, upstream, *gradient);
 }
 

@@ -13,8 +13,8 @@ struct Simple {
 
 constexpr float EPSILON = 1e-9f;
 
-// HEADS and SIZE are H and K where the compiler may know them, else 0.
-template <int HEADS, int SIZE>
+// SIZE is K where the compiler may know it, else 0.
+template <int SIZE>
 class SimpleToken {
   public:
     explicit SimpleToken(const Simple& simple)
@@ -46,7 +46,7 @@ class SimpleToken {
         float* const exponentials = weights_;
         Lanes *const block = block_.data(), *const second = second_.data(), *const peaks = peaks_.data();
         float* const logits = logits_;
-        const int64_t H = heads(), row = row_;
+        const int64_t H = H_, row = row_;
         for (int64_t t = 0; t < T_; ++t) {
             const bool last = t == T_ - 1;
             const Softmax before = softmax_at(kept, H, t - 1), after = softmax_at(kept, H, t);
@@ -76,7 +76,7 @@ class SimpleToken {
 
     void backward(const float* votes, const float* kept, const float* upstream, float* gradient, int64_t head_stride) {
         const Rows<const float> V = read_votes(simple_.shape, votes, votes_);
-        const Rows<float> G = begin_gradient(simple_.shape, gradient, head_stride, gradient_);
+        const Rows<float> G = {gradient_, row_, H_ * row_};
         read_capsules(simple_.shape, upstream, output_);
         for (int64_t n = 0; n < row_; n += WIDTH) recompute(V, const_cast<float*>(kept), n);
         for (int64_t t = T_ - 1; t >= 0; --t) {
@@ -84,18 +84,17 @@ class SimpleToken {
             for (int64_t n = 0; n < row_; n += WIDTH) reverse(V, G, t, n);
             for (int64_t h = 0; h < H_; ++h) row_sums_[h] = sum(peaks_[h]);
         }
-        end_gradient(simple_.shape, gradient, head_stride, gradient_);
+        write_gradient(simple_.shape, gradient_, gradient, head_stride);
     }
 
   private:
     // Vector stores may alias the members of this object: what inner loops use is copied into locals.
-    ALWAYS_INLINE int64_t heads() const { return HEADS ? HEADS : H_; }
     ALWAYS_INLINE int64_t sizes() const { return SIZE ? SIZE : K_; }
 
     // Makes of C_hn in block_ the weights of a block's votes; the logits of head h are at logits + h * stride.
     ALWAYS_INLINE Mass weigh_heads(int64_t t, int64_t n, const float* logits, int64_t stride, Softmax before,
                                    float* agreement) {
-        const int64_t H = heads(), N = simple_.shape.capsules;
+        const int64_t H = H_, N = simple_.shape.capsules;
         Lanes* const block = block_.data();
         if (t == 0) {
             const float share = simple_.over_heads ? 1.0f / H : 1.0f / N;
@@ -126,7 +125,7 @@ class SimpleToken {
 
     // The means of iteration t for a block's capsules, put in place `at`. Returns what squashing multiplies them by.
     ALWAYS_INLINE Lanes gather(Rows<const float> V, int64_t t, int64_t at, int64_t n, Mass mass) {
-        const int64_t H = heads(), K = sizes(), row = row_;
+        const int64_t H = H_, K = sizes(), row = row_;
         const Lanes* const w = block_.data();
         Lanes square = lanes(0.0f);
         for (int64_t k = 0; k < K; ++k) {
@@ -144,7 +143,7 @@ class SimpleToken {
 
     // Adds the capsules' scalar product with the votes to the logits in second_.
     ALWAYS_INLINE void agree(Rows<const float> V, int64_t t, int64_t at, int64_t n, Lanes scale) {
-        const int64_t H = heads(), K = sizes(), row = row_;
+        const int64_t H = H_, K = sizes(), row = row_;
         Lanes* const logits = second_.data();
         for (int64_t k = 0; k < K; ++k) {
             const Lanes capsule = scale * load(mean_ + (at * K + k) * row + n), padding = load(padding_ + n);
@@ -155,7 +154,7 @@ class SimpleToken {
 
     // All iterations again for one block: the kept softmaxes make the blocks independent of each other.
     void recompute(Rows<const float> V, float* kept, int64_t n) {
-        const int64_t H = heads(), row = row_, T = T_;
+        const int64_t H = H_, row = row_, T = T_;
         Lanes *const block = block_.data(), *const logits = second_.data();
         float* const weights = weights_ + n;
         for (int64_t t = 0; t < T; ++t) {
@@ -175,7 +174,7 @@ class SimpleToken {
     // One iteration backwards for one block. g_weights_ holds the gradient of the next iteration's weights, row_sums_ the
     // sums over capsules of the gradient of log C, logits_ the gradient of the logits; all are left for the iteration before.
     void reverse(Rows<const float> V, Rows<float> G, int64_t t, int64_t n) {
-        const int64_t H = heads(), K = sizes(), row = row_;
+        const int64_t H = H_, K = sizes(), row = row_;
         const bool last = t == T_ - 1;
         Lanes *const g_logits = block_.data(), *const second = second_.data(), *const totals = peaks_.data();
         float *const g_weights = g_weights_ + n, *const kept_logits = logits_ + n, *const g_output = output_ + n;

@@ -78,7 +78,7 @@ class Scratch {
     float* next_;
 };
 
-// The votes of one token, or their gradient: row (h, k) holds the capsules. With K = 1 that is how they come.
+// The votes of one token, or their gradient: row (h, k) holds the capsules. With K = 1 that is how votes come.
 template <typename Number>
 struct Rows {
     Number* data;
@@ -95,17 +95,17 @@ inline Rows<const float> read_votes(const Shape& shape, const float* votes, floa
     return {buffer, row, shape.heads * row};
 }
 
-inline Rows<float> begin_gradient(const Shape& shape, float* gradient, int64_t head_stride, float* buffer) {
-    if (shape.in_place()) return {gradient, head_stride, 0};
-    return {buffer, shape.padded(), shape.heads * shape.padded()};
-}
-
-inline void end_gradient(const Shape& shape, float* gradient, int64_t head_stride, const float* buffer) {
-    if (shape.in_place()) return;
+// Writes a token's gradient from rows of padded capsules.
+inline void write_gradient(const Shape& shape, const float* rows, float* gradient, int64_t head_stride) {
     const int64_t row = shape.padded(), K = shape.size;
-    for (int64_t h = 0; h < shape.heads; ++h)
-        for (int64_t n = 0; n < shape.capsules; ++n)
-            for (int64_t k = 0; k < K; ++k) gradient[h * head_stride + n * K + k] = buffer[(k * shape.heads + h) * row + n];
+    for (int64_t h = 0; h < shape.heads; ++h) {
+        float* const to = gradient + h * head_stride;
+        if (K == 1)
+            std::memcpy(to, rows + h * row, shape.capsules * sizeof(float));
+        else
+            for (int64_t n = 0; n < shape.capsules; ++n)
+                for (int64_t k = 0; k < K; ++k) to[n * K + k] = rows[(k * shape.heads + h) * row + n];
+    }
 }
 
 // From (N, K) to rows of padded capsules and back.

@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from probing.aggregators import kernels
+from probing.aggregators.em import EMAggregator, em_routing
+
+compiled = pytest.mark.skipif(kernels.load().library is None, reason="there is no C++ compiler")
+
+QUICK_FLAGS = ("-std=c++17", "-O0", "-fPIC", "-Wno-psabi")
+"""Compiled in less time than FLAGS, to slower kernels."""
+
+SLOWER = "routing runs without fused kernels, several times slower: "
+
+
+@pytest.fixture
+def fresh(monkeypatch, tmp_path):
+    """An empty cache, and nothing loaded yet."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    kernels.load.cache_clear()
+    yield tmp_path / "cache" / "probing" / "kernels"
+    kernels.load.cache_clear()
+
+
+def write_compiler(path, script):
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_without_a_compiler_routing_works_and_says_so_once(fresh, monkeypatch, caplog):
+    monkeypatch.setenv("PATH", "/nonexistent")
+    monkeypatch.delenv("CXX", raising=False)
+    torch.manual_seed(0)
+    aggregator, heads = EMAggregator(16, 4, num_capsules=16), torch.randn(3, 4, 4)
+    with caplog.at_level(logging.WARNING):
+        outputs = [aggregator(heads) for _ in range(3)]
+    assert caplog.messages == [SLOWER + "no C++ compiler was found (CXX, c++, g++, clang++)"]
+    assert kernels.load().library is None
+    aggregator.implementation = "reference"
+    assert torch.equal(outputs[0], aggregator(heads))
+
+
+def test_a_compiler_that_fails_is_quoted(fresh, monkeypatch, tmp_path, caplog):
+    monkeypatch.setenv("CXX", write_compiler(tmp_path / "cxx", 'echo "cxx: out of ideas" >&2; exit 1'))
+    assert kernels.load().library is None
+    assert caplog.messages == [SLOWER + "the kernels could not be compiled: cxx: out of ideas"]
+    assert list(fresh.iterdir()) == []
+
+
+def test_a_build_that_does_not_load_is_not_kept(fresh, monkeypatch, tmp_path, caplog):
+    script = 'while [ $# -gt 1 ]; do shift; done; echo "not a library" > "$1"'
+    monkeypatch.setenv("CXX", write_compiler(tmp_path / "cxx", script))
+    assert kernels.load().library is None
+    assert "could not be compiled" in caplog.text
+    assert list(fresh.iterdir()) == []
+
+
+def test_a_cache_that_cannot_be_written_is_named(fresh, monkeypatch, tmp_path, caplog):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    monkeypatch.setenv("CXX", write_compiler(tmp_path / "cxx", "exit 1"))
+    assert kernels.load().library is None
+    assert "Not a directory" in caplog.text
+
+
+def test_the_cache_folder_is_the_users(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert kernels.cache_folder() == tmp_path / "probing" / "kernels"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert kernels.cache_folder() == tmp_path / ".cache" / "probing" / "kernels"
+
+
+@compiled
+def test_the_name_of_a_build_follows_what_it_depends_on(monkeypatch, tmp_path):
+    compiler = [write_compiler(tmp_path / "cxx", "exit 0")]
+    first = kernels._identify(compiler)
+    assert first == kernels._identify(compiler)
+    sources = tmp_path / "native"
+    sources.mkdir()
+    for source in kernels.SOURCES.iterdir():
+        (sources / source.name).write_bytes(source.read_bytes())
+    monkeypatch.setattr(kernels, "SOURCES", sources)
+    assert first == kernels._identify(compiler)
+    with (sources / "em.h").open("a") as file:
+        file.write("\n")
+    changed = kernels._identify(compiler)
+    monkeypatch.setattr(kernels, "_processor", lambda: "another")
+    names = {first, changed, kernels._identify(compiler), kernels._identify([*compiler, "-g"])}
+    assert len(names) == 4
+
+
+@compiled
+def test_two_processes_may_compile_at_once(tmp_path):
+    script = (
+        "import torch\n"
+        "from probing.aggregators import kernels\n"
+        "from probing.aggregators.em import em_routing\n"
+        f"kernels.FLAGS = {QUICK_FLAGS}\n"
+        "votes, beta = torch.linspace(-1, 1, 96).view(3, 4, 8, 1), torch.zeros(8)\n"
+        "print(em_routing(votes, beta, beta, implementation='fused')[0].sum().item())\n"
+    )
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "OMP_NUM_THREADS": "1"}
+    processes = [
+        subprocess.Popen([sys.executable, "-c", script], env=environment, stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    outputs = [process.communicate(timeout=240)[0] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0]
+    assert outputs[0] == outputs[1] != ""
+    built = list((tmp_path / "probing" / "kernels").iterdir())
+    assert [path.suffix for path in built] == [".so"]
+    modified = built[0].stat().st_mtime_ns
+    again = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    assert again.stdout == outputs[0]
+    assert built[0].stat().st_mtime_ns == modified
+
+
+@compiled
+@pytest.mark.parametrize("build", kernels.BUILDS[1:], ids=lambda build: " ".join([*build.compile, "/", *build.link]))
+def test_every_build_gives_the_same_routing(fresh, build, monkeypatch):
+    votes, beta = torch.randn(40, 4, 32, 1, generator=torch.Generator().manual_seed(0)), torch.zeros(32)
+    expected, _ = em_routing(votes.double(), beta.double(), beta.double(), implementation="reference")
+    monkeypatch.setattr(kernels, "BUILDS", (build,))
+    monkeypatch.setattr(kernels, "FLAGS", QUICK_FLAGS)
+    assert kernels.load().library is not None
+    torch.set_num_threads(2)
+    actual, _ = em_routing(votes, beta, beta, implementation="fused")
+    torch.set_num_threads(1)
+    torch.testing.assert_close(actual, expected.float(), rtol=1e-5, atol=1e-6)
