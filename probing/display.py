@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -54,6 +55,19 @@ class Display:
     def warn(self, text: str) -> None:
         """Print a line even when quiet."""
         self.console.print(text, markup=False, emoji=False)
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Show what the package's modules log: warnings always, the rest unless quiet."""
+        logger, handler = logging.getLogger("probing"), _LogLines(self)
+        level = logger.level
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
+        try:
+            yield
+        finally:
+            logger.removeHandler(handler)
+            logger.setLevel(level)
 
     @contextmanager
     def running(self, total: int) -> Iterator[None]:
@@ -113,6 +127,16 @@ class Display:
             return ""
         seconds = (time.monotonic() - self._started) * (self._total - done) / done
         return f"  about {format_seconds(seconds)} left"
+
+
+class _LogLines(logging.Handler):
+    def __init__(self, display: Display) -> None:
+        super().__init__()
+        self.display = display
+
+    def emit(self, record: logging.LogRecord) -> None:
+        show = self.display.warn if record.levelno >= logging.WARNING else self.display.say
+        show(record.getMessage())
 
 
 def format_seconds(seconds: float) -> str:

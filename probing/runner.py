@@ -16,6 +16,7 @@ import numpy as np
 import torch
 
 from probing import __version__, training
+from probing.aggregators.implementation import describe as describe_routing
 from probing.config import Config, resolve_config
 from probing.corpus.source import Source, choose_source, own_files
 from probing.dataset import SPLITS, IndexedTask, Integers, load_task
@@ -100,24 +101,32 @@ def run(
 ) -> Summary:
     """Train and score one model per task, aggregator and seed; cells that are already recorded are skipped."""
     display = display or Display()
-    chosen_device = pick_device(device)
-    models = find_models(aggregators)
-    cells: list[Cell] = []
-    for source in _choose_sources(tasks, data, data_dir, task_files):
-        used_preset = preset or source.preset
-        config = resolve_config(used_preset, config_file=config_file, settings=settings)
-        display.say(f"data: {source.name} ({source.reason}); preset: {used_preset}; device: {chosen_device}")
-        cells += _plan(source, models, used_preset, config, seeds, display)
-    store = Store(results)
-    _check_writable(store)
-    waiting = [cell for cell in cells if force or not _is_finished(cell, store)]
-    skipped = len(cells) - len(waiting)
+    with display.listening():
+        chosen_device = pick_device(device)
+        models = find_models(aggregators)
+        cells: list[Cell] = []
+        for source in _choose_sources(tasks, data, data_dir, task_files):
+            used_preset = preset or source.preset
+            config = resolve_config(used_preset, config_file=config_file, settings=settings)
+            display.say(f"data: {source.name} ({source.reason}); preset: {used_preset}; device: {chosen_device}")
+            cells += _plan(source, models, used_preset, config, seeds, display)
+        store = Store(results)
+        _check_writable(store)
+        waiting = [cell for cell in cells if force or not _is_finished(cell, store)]
+        workers = Workers.choose(jobs, num_cells=len(cells), device=chosen_device)
+        return _execute(waiting, store, workers, display, skipped=len(cells) - len(waiting))
+
+
+def _execute(waiting: Sequence[Cell], store: Store, workers: Workers, display: Display, *, skipped: int) -> Summary:
+    """Run the cells and record each as it comes."""
+    total = len(waiting) + skipped
     if skipped:
-        display.say(f"{skipped} of {len(cells)} cells are already in {results} and skipped (--force runs them again)")
-    workers = Workers.choose(jobs, num_cells=len(cells), device=chosen_device)
-    display.detail(f"{workers.jobs} cells at a time, {workers.threads} threads each")
+        display.say(f"{skipped} of {total} cells are already in {store.folder} and skipped (--force runs them again)")
     counts = Counter[str]()
     try:
+        if routed := [cell for cell in waiting if cell.model.name != "base"]:  # compile once, before the workers
+            display.detail(f"routing: {describe_routing(routed[0].config.routing.implementation, workers.device)}")
+        display.detail(f"{workers.jobs} cells at a time, {workers.threads} threads each")
         with display.running(len(waiting)):
             for cell, result in workers.execute(run_cell, waiting, display.update):
                 store.save(result)
@@ -125,7 +134,7 @@ def run(
                 display.finish(cell.name, _describe_result(result))
     except KeyboardInterrupt:
         display.warn(
-            f"stopped: {counts['finished'] + skipped} of {len(cells)} cells are finished and kept in {results}. "
+            f"stopped: {counts['finished'] + skipped} of {total} cells are finished and kept in {store.folder}. "
             "The same command goes on with the rest"
         )
         raise

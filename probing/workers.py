@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import threading
 import warnings
@@ -84,5 +85,6 @@ def _run_in_worker(
     run_cell: RunCell[Cell, Outcome], cell: Cell, device: torch.device, threads: int, statuses: Any
 ) -> tuple[Cell, Outcome]:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the main process ends the workers.
+    logging.getLogger("probing").setLevel(logging.ERROR)  # The main process has said it.
     torch.set_num_threads(threads)
     return cell, run_cell(cell, device, statuses.put)

@@ -166,7 +166,8 @@ def test_a_failed_cell_gives_exit_code_1(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_ctrl_c_ends_with_130_and_says_how_to_go_on(tmp_path: Path, jobs: str) -> None:
-    (tmp_path / "task.tsv").write_text(GOOD * 200, encoding="utf-8")
+    contradiction = "va\tA\tB and more\n"  # else all of dev is soon right, and the training over
+    (tmp_path / "task.tsv").write_text(GOOD * 200 + contradiction, encoding="utf-8")
     command = [
         str(Path(sys.executable).with_name("probe")),
         "run",
