@@ -62,6 +62,7 @@ def load() -> Kernels:
     try:
         if not path.is_file():
             path.parent.mkdir(parents=True, exist_ok=True)
+            logger.info("compiling the routing kernels, once for this machine")
             _compile(compiler, path)
         return Kernels(ctypes.CDLL(str(path)), f"fused kernels compiled by {compiler[0]} ({path})")
     except (OSError, subprocess.SubprocessError) as error:

@@ -5,6 +5,10 @@
 #include <cstdint>
 #include <cstring>
 
+#ifdef __AVX__
+#include <immintrin.h>
+#endif
+
 namespace routing {
 
 typedef float Part __attribute__((vector_size(32)));
@@ -57,7 +61,7 @@ ALWAYS_INLINE Lanes operator/(float x, Lanes y) { return lanes(x) / y; }
 // Of two lanes, the second if either is NaN.
 ALWAYS_INLINE Part larger(Part x, Part y) {
 #ifdef __AVX__
-    return __builtin_ia32_maxps256(x, y);
+    return _mm256_max_ps(x, y);
 #else
     return x > y ? x : y;
 #endif
@@ -137,7 +141,7 @@ ALWAYS_INLINE Lanes log(Lanes x) { return {log(x.a), log(x.b), log(x.c), log(x.d
 
 ALWAYS_INLINE Part root(Part x) {
 #ifdef __AVX__
-    return __builtin_ia32_sqrtps256(x);
+    return _mm256_sqrt_ps(x);
 #else
     for (int lane = 0; lane < 8; ++lane) x[lane] = __builtin_sqrtf(x[lane]);
     return x;

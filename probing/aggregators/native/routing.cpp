@@ -7,7 +7,8 @@ using namespace routing;
 namespace {
 
 template <typename Token, typename Settings>
-void run_forward(const Settings& settings, int threads, const float* votes, float* capsules, float* agreement, float* kept) {
+void run_forward(const Settings& settings, int threads, const float* votes, float* capsules, float* agreement,
+                 float* kept) {
     const Shape& shape = settings.shape;
     const int64_t output = shape.capsules * shape.size, weights = shape.heads * shape.capsules;
     const int64_t softmaxes = 2 * shape.heads * (shape.iterations - 1);
@@ -64,8 +65,8 @@ void run_em_backward(const Em& em, int threads, const float* votes, const float*
 }
 
 template <typename Token>
-void run_simple_backward(const Simple& simple, int threads, const float* votes, const float* kept, const float* upstream,
-                         Gradient gradient) {
+void run_simple_backward(const Simple& simple, int threads, const float* votes, const float* kept,
+                         const float* upstream, Gradient gradient) {
     run_backward<Token>(simple, threads, votes, kept, upstream, gradient, [](Token&, int64_t) {});
 }
 
@@ -84,7 +85,8 @@ void em_backward(const Em* em, int threads, const float* votes, const float* kep
     run(*em, threads, votes, kept, upstream, *gradient, g_beta_a, g_beta_mu);
 }
 
-void simple_forward(const Simple* simple, int threads, const float* votes, float* capsules, float* agreement, float* kept) {
+void simple_forward(const Simple* simple, int threads, const float* votes, float* capsules, float* agreement,
+                    float* kept) {
     auto run = simple->shape.size == 1 ? run_forward<SimpleToken<1>, Simple> : run_forward<SimpleToken<0>, Simple>;
     run(*simple, threads, votes, capsules, agreement, kept);
 }

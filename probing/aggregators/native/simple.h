@@ -58,7 +58,8 @@ class SimpleToken {
                 const Mass mass = weigh_heads(t, n, logits + n, row, before, last ? agreement : nullptr);
                 const Lanes scale = gather(V, t, 0, n, mass);
                 if (last) {
-                    for (int64_t k = 0; k < sizes(); ++k) store(output_ + k * row + n, scale * load(mean_ + k * row + n));
+                    for (int64_t k = 0; k < sizes(); ++k)
+                        store(output_ + k * row + n, scale * load(mean_ + k * row + n));
                     continue;
                 }
                 if (t > 0)
@@ -171,8 +172,9 @@ class SimpleToken {
         }
     }
 
-    // One iteration backwards for one block. g_weights_ holds the gradient of the next iteration's weights, row_sums_ the
-    // sums over capsules of the gradient of log C, logits_ the gradient of the logits; all are left for the iteration before.
+    // One iteration backwards for one block. g_weights_ holds the gradient of the next iteration's weights, row_sums_
+    // the sums over capsules of the gradient of log C, logits_ the gradient of the logits; all are left for the
+    // iteration before.
     void reverse(Rows<const float> V, Rows<float> G, int64_t t, int64_t n) {
         const int64_t H = H_, K = sizes(), row = row_;
         const bool last = t == T_ - 1;

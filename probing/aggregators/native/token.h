@@ -48,7 +48,8 @@ void for_each_chunk(const Shape& shape, int threads, MakeWork make_work) {
     for (int thread = 0; thread < threads; ++thread)
         workers.emplace_back([&, thread] {
             auto work = make_work();
-            for (int64_t chunk = chunks * thread / threads; chunk < chunks * (thread + 1) / threads; ++chunk) work(chunk);
+            const int64_t end = chunks * (thread + 1) / threads;
+            for (int64_t chunk = chunks * thread / threads; chunk < end; ++chunk) work(chunk);
         });
     for (auto& worker : workers) worker.join();
 #endif
@@ -91,7 +92,8 @@ inline Rows<const float> read_votes(const Shape& shape, const float* votes, floa
     const int64_t row = shape.padded(), K = shape.size;
     for (int64_t h = 0; h < shape.heads; ++h)
         for (int64_t n = 0; n < shape.capsules; ++n)
-            for (int64_t k = 0; k < K; ++k) buffer[(k * shape.heads + h) * row + n] = votes[h * shape.head_stride + n * K + k];
+            for (int64_t k = 0; k < K; ++k)
+                buffer[(k * shape.heads + h) * row + n] = votes[h * shape.head_stride + n * K + k];
     return {buffer, row, shape.heads * row};
 }
 
@@ -135,7 +137,7 @@ inline Softmax softmax_at(float* kept, int64_t heads, int64_t iteration) {
 // Logits of the lanes past the last capsule: no weight goes to them.
 constexpr float NOTHING = -1e30f;
 
-// Rows of ones and NOTHING for lanes past the last capsule, 0 for capsules.
+// A row of 0 for capsules, NOTHING past the last.
 inline void mark_padding(const Shape& shape, float* padding) {
     for (int64_t n = 0; n < shape.padded(); ++n) padding[n] = n < shape.capsules ? 0.0f : NOTHING;
 }
@@ -148,9 +150,10 @@ struct Mass {
     Lanes total, scale;
 };
 
-// Sums C_hn over the heads. Where every head leaves a capsule, C_hn / sum_h C_hn is taken from the logits (those of head
-// h at logits + h * stride), and so it is for one head: rounding must not make its votes differ from their mean.
-ALWAYS_INLINE Mass weigh(Lanes* agreement, const float* logits, int64_t stride, Softmax softmax, int64_t heads, Lanes padding) {
+// Sums C_hn over the heads. Where every head leaves a capsule, C_hn / sum_h C_hn is taken from the logits (those of
+// head h at logits + h * stride), and so it is for one head: rounding must not make its votes differ from their mean.
+ALWAYS_INLINE Mass weigh(Lanes* agreement, const float* logits, int64_t stride, Softmax softmax, int64_t heads,
+                         Lanes padding) {
     Lanes total = agreement[0];
     for (int64_t h = 1; h < heads; ++h) total = total + agreement[h];
     const Lanes counted = where_less(padding, lanes(0.0f), lanes(1.0f), total);
@@ -169,7 +172,8 @@ ALWAYS_INLINE Mass weigh(Lanes* agreement, const float* logits, int64_t stride, 
 }
 
 // Turns rows of logits into rows of exp(logit - largest), and keeps the softmax's constants.
-inline void exponentiate(const float* logits, float* exponentials, const Lanes* peaks, Softmax softmax, const Shape& shape) {
+inline void exponentiate(const float* logits, float* exponentials, const Lanes* peaks, Softmax softmax,
+                         const Shape& shape) {
     const int64_t row = shape.padded();
     for (int64_t h = 0; h < shape.heads; ++h) {
         const float top = largest(peaks[h]);
