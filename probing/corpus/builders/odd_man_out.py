@@ -161,11 +161,13 @@ def odd_man_out(survey: Survey, sizes: Sizes) -> Plan:
     counts = survey.forms + survey.initials
     kinds = _word_classes(survey, counts)
 
-    def enough(low: int, high: int) -> bool:
-        found = sum(counts[form] for form in kinds if low <= counts[form] <= high)
-        return found >= OCCURRENCES_NEEDED * sizes.total
+    occurrences = sum(counts[form] for form in kinds)
 
-    low, high = widen_bounds(*scale_bounds(*FREQUENCIES, survey.tokens), survey.tokens, enough)
+    def look(low: int, high: int) -> tuple[bool, float]:
+        found = sum(counts[form] for form in kinds if low <= counts[form] <= high)
+        return found >= OCCURRENCES_NEEDED * sizes.total, found / max(1, occurrences)
+
+    low, high = widen_bounds(*scale_bounds(*FREQUENCIES, survey.tokens), survey.tokens, look)
     forms = _choose_forms(kinds, counts, low, high)
     if len(forms) < len(SPLITS) + 1:
         raise CannotBuildError(f"only {len(forms)} nouns and verbs occur {low} to {high} times")

@@ -14,6 +14,8 @@ from probing.corpus.builders.survey import Survey
 
 CORPUS_TOKENS = 100_000_000
 """The size of the corpus that the original frequency bounds were chosen for."""
+LEAST_PART = 0.25
+"""Of all candidates, that frequency bounds are to leave."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +88,16 @@ def scale_bounds(low: int, high: int, tokens: int) -> tuple[int, int]:
     return lowest, max(10 * lowest, round(high * scale))
 
 
-def widen_bounds(low: int, high: int, tokens: int, enough: Callable[[int, int], bool]) -> tuple[int, int]:
-    """Double the upper bound until there is enough, but not beyond a thousandth of all tokens."""
+def widen_bounds(low: int, high: int, tokens: int, look: Callable[[int, int], tuple[bool, float]]) -> tuple[int, int]:
+    """Double the upper bound until there is enough, but not beyond a thousandth of all tokens.
+
+    `look` tells of bounds whether there is enough within them, and which part of all candidates. A corpus of few words
+    has nearly all of its words above a thousandth: there, the bound goes up to where a quarter of the candidates is.
+    """
     limit = max(high, tokens // 1000)
-    while high < limit and not enough(low, high):
-        high = min(2 * high, limit)
+    while high < tokens:
+        enough, part = look(low, high)
+        if enough or (high >= limit and part >= LEAST_PART):
+            break
+        high = min(2 * high, limit if high < limit else tokens)
     return low, high

@@ -110,7 +110,7 @@ def balance(available: Mapping[str, int], sizes: Sizes) -> dict[str, dict[str, i
     rarest = min(labels, key=lambda label: (available[label], label))
     counts = scale_down(available[rarest], sizes)
     if counts is None:
-        raise CannotBuildError(f"class {rarest} has only {available[rarest]} sentences")
+        raise CannotBuildError(f"too few sentences of class {rarest}: {available[rarest]}")
     return {split: dict.fromkeys(labels, count) for split, count in counts.items()}
 
 
@@ -182,4 +182,14 @@ def assign_forms(counts: Mapping[str, Mapping[str, int]], sizes: Sizes, labels: 
         result[form] = split
         for label, count in counts[form].items():
             filled[split, label] += count
+    for split, label in needs:
+        if not filled[split, label] and split != "tr":
+            _move_smallest(result, counts, split, label)
     return result
+
+
+def _move_smallest(split_of: dict[str, str], counts: Mapping[str, Mapping[str, int]], split: str, label: str) -> None:
+    """Give a split that would go without a label the training form with the fewest sentences of it."""
+    forms = [form for form, home in split_of.items() if home == "tr" and counts[form].get(label)]
+    if len(forms) > 1:
+        split_of[min(forms, key=lambda form: (counts[form][label], form))] = split

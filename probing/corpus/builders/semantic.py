@@ -50,13 +50,13 @@ def _target_task(
         if not any(found == label for found, _ in targets):
             raise CannotBuildError(f"no sentence with the label {label}")
 
-    def enough(low: int, high: int) -> bool:
+    def look(low: int, high: int) -> tuple[bool, float]:
         totals = Counter[str]()
         for (label, form), count in targets.items():
             totals[label] += count if low <= counts[form] <= high else 0
-        return all(totals[label] >= sizes.total / len(labels) for label in labels)
+        return min(totals.values()) >= sizes.total / len(labels), totals.total() / targets.total()
 
-    low, high = widen_bounds(*scale_bounds(*FREQUENCIES, survey.tokens), survey.tokens, enough)
+    low, high = widen_bounds(*scale_bounds(*FREQUENCIES, survey.tokens), survey.tokens, look)
     by_form: dict[str, dict[str, int]] = {}
     for (label, form), count in sorted(targets.items()):
         if low <= counts[form] <= high:

@@ -29,8 +29,10 @@ VARIANCES = (10.0, 30.0)
 """Of depth and length in the sample that TrDep is drawn towards."""
 MAX_CORRELATION = 0.10
 """Between depth and length, in all that is drawn; 0.15 is promised for each file."""
-TILTS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+TILTS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0, 4.0)
 """More tilt makes a larger sample of a small corpus, but with ever fewer of the shallow and the deep trees."""
+ENOUGH_TILT = 1.0
+"""With so much of it, a sample of any size will do."""
 MIN_DEPTH_SAMPLE = 30
 
 FREQUENT = 19
@@ -116,7 +118,7 @@ def decorrelate(available: Mapping[tuple[int, int], int], size: int) -> tuple[Ce
             middle = (least + most + 1) // 2
             fits = correlation(depths, lengths, _fill(limits, weights, middle)) <= MAX_CORRELATION
             least, most = (middle, most) if fits else (least, middle - 1)
-        if least == wanted or (tilt == TILTS[-1] and least >= MIN_DEPTH_SAMPLE):
+        if least >= MIN_DEPTH_SAMPLE and (least == wanted or tilt >= ENOUGH_TILT):
             return dict(zip(keys, _fill(limits, weights, least).astype(int).tolist(), strict=True)), tilt
     raise CannotBuildError(f"no {MIN_DEPTH_SAMPLE} sentences whose depth and length do not correlate")
 

@@ -1,0 +1,57 @@
+"""A toy corpus: sentences with trees, long and short, past and present, one clause or two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+import pytest
+
+from probing.corpus.brackets import parse_tree
+from probing.corpus.trees import Sentence
+
+ONSETS = ("bl", "cr", "dr", "fl", "gr", "kn", "pl", "sk", "sn", "st", "tr", "v")
+NOUNS = [f"{onset}{rest}" for onset in ONSETS for rest in ("ack", "ent", "isp", "olm", "urd", "ain", "eek", "oot")]
+VERBS = [f"{onset}{rest}" for onset in ONSETS for rest in ("amp", "ick", "ozz", "ulk", "eft", "ing")]
+"""Words of a kind end alike, and no verb looks like a noun."""
+
+
+def draw(random: Random, words: list[str]) -> str:
+    """Draw a word; the first ones come up more often."""
+    return words[int(len(words) * random.random() ** 2)]
+
+
+def noun_phrase(random: Random, depth: int) -> str:
+    noun, plural = draw(random, NOUNS), random.random() < 0.5
+    head = f"(NP (DT the) ({'NNS' if plural else 'NN'} {noun}{'s' if plural else ''}))"
+    if depth and random.random() < 0.6:
+        return f"(NP {head} (PP (IN {random.choice(['of', 'in', 'near'])}) {noun_phrase(random, depth - 1)}))"
+    return head
+
+
+def clause(random: Random, depth: int) -> str:
+    tag, ending = random.choice([("VBD", "ed"), ("VBZ", "s"), ("VBP", "")])
+    verb = f"({tag} {draw(random, VERBS)}{ending})"
+    adverb = " (ADVP (RB slowly))" if random.random() < 0.3 else ""
+    return f"(S {noun_phrase(random, depth)}{adverb} (VP {verb} {noun_phrase(random, depth)}))"
+
+
+def sentence(random: Random) -> Sentence:
+    if random.random() < 0.4:
+        first, second = clause(random, random.randint(0, 2)), clause(random, random.randint(0, 2))
+        text = f"(ROOT (S {first} {'(, ,) ' if random.random() < 0.5 else ''}(CC and) {second} (. .)))"
+    else:
+        text = f"(ROOT {clause(random, random.randint(0, 4))[:-1]} (. .)))"
+    words = parse_tree(text)
+    return Sentence((words.tokens[0].capitalize(), *words.tokens[1:]), words.tags, words.tree)
+
+
+@pytest.fixture(scope="session")
+def make_corpus() -> Callable[[int, int], list[Sentence]]:
+    """Return what makes a corpus of a seed and a size."""
+
+    def make(seed: int, size: int) -> list[Sentence]:
+        random = Random(seed)
+        return [sentence(random) for _ in range(size)]
+
+    return make

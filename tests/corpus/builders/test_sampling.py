@@ -1,0 +1,137 @@
+"""Samples are balanced, in proportion, disjoint and the same in every run."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from probing.corpus.builders.sampling import (
+    CannotBuildError,
+    Instance,
+    Reservoir,
+    Sizes,
+    assign_forms,
+    balance,
+    deal,
+    even_out,
+    scale_down,
+    shares,
+)
+
+SIZES = Sizes(100, 10, 10)
+
+
+def instances(label: str, number: int) -> list[Instance]:
+    return [Instance(label, (label, str(place))) for place in range(number)]
+
+
+@given(st.integers(1, 20), st.lists(st.integers(0, 50), max_size=80))
+def test_a_reservoir_keeps_the_lowest_priorities_once_each(capacity: int, priorities: list[int]) -> None:
+    reservoir = Reservoir(capacity)
+    for place, priority in enumerate(priorities):
+        reservoir.offer(priority, place)
+    assert [priority for priority, _ in reservoir.ranked()] == sorted(set(priorities))[:capacity]
+
+
+def test_a_reservoir_without_room_keeps_nothing() -> None:
+    reservoir = Reservoir(0)
+    reservoir.offer(1, 1)
+    assert reservoir.ranked() == []
+
+
+@given(st.integers(0, 1000), st.integers(1, 20))
+def test_shares_differ_by_one_at_most(total: int, parts: int) -> None:
+    found = shares(total, parts)
+    assert sum(found) == total
+    assert max(found) - min(found) <= 1
+
+
+def test_balance_gives_the_sizes_asked_for_where_it_can() -> None:
+    counts = balance({"a": 60, "b": 60, "c": 60}, SIZES)
+    assert {split: sum(by_label.values()) for split, by_label in counts.items()} == {"tr": 100, "va": 10, "te": 10}
+    assert counts["tr"] == {"a": 34, "b": 33, "c": 33}
+
+
+def test_balance_goes_by_the_rarest_class_in_proportion() -> None:
+    assert balance({"a": 1000, "b": 24}, SIZES) == {
+        "tr": {"a": 20, "b": 20},
+        "va": {"a": 2, "b": 2},
+        "te": {"a": 2, "b": 2},
+    }
+
+
+def test_balance_refuses_a_class_that_cannot_be_in_all_splits() -> None:
+    with pytest.raises(CannotBuildError, match="too few sentences of class b: 2"):
+        balance({"a": 1000, "b": 2}, SIZES)
+
+
+def test_balance_refuses_sizes_that_are_smaller_than_the_number_of_classes() -> None:
+    with pytest.raises(CannotBuildError, match="the sizes asked for are too small for 3 classes"):
+        balance({"a": 100, "b": 100, "c": 100}, Sizes(30, 2, 3))
+
+
+@given(st.integers(0, 500), st.integers(1, 300), st.integers(1, 100), st.integers(1, 100))
+def test_scale_down_never_takes_more_than_there_is(available: int, train: int, dev: int, test: int) -> None:
+    counts = scale_down(available, Sizes(train, dev, test))
+    if counts is not None:
+        assert sum(counts.values()) <= available
+        assert min(counts.values()) >= 1
+
+
+@given(st.dictionaries(st.sampled_from("abcd"), st.integers(3, 200), min_size=2), st.integers(0, 5))
+def test_deal_gives_each_instance_once_and_balanced(available: dict[str, int], seed: int) -> None:
+    found = {label: instances(label, number) for label, number in available.items()}
+    splits = deal(found, SIZES, Random(seed))
+    dealt = [instance.tokens for split in splits.values() for instance in split]
+    assert len(dealt) == len(set(dealt))
+    for split in splits.values():
+        counts = [sum(instance.label == label for instance in split) for label in available]
+        assert max(counts) - min(counts) <= 1
+        assert min(counts) >= 1
+    assert splits == deal(found, SIZES, Random(seed))
+
+
+@given(st.lists(st.integers(1, 90), min_size=6, max_size=6))
+def test_even_out_keeps_proportions_and_balance(numbers: list[int]) -> None:
+    pools = {
+        split: {"a": instances("a", numbers[place]), "b": instances("b", numbers[place + 1])}
+        for place, split in ((0, "tr"), (2, "va"), (4, "te"))
+    }
+    splits = even_out(pools, SIZES, Random(0))
+    for split, found in splits.items():
+        assert sum(i.label == "a" for i in found) == sum(i.label == "b" for i in found)
+        assert 2 <= len(found) <= SIZES.by_split()[split]
+    if len(splits["va"]) > 2:
+        assert len(splits["tr"]) <= 10 * (len(splits["va"]) + 2)
+
+
+def test_even_out_refuses_a_split_without_one_of_the_classes() -> None:
+    pools = {"tr": {"a": instances("a", 5), "b": instances("b", 5)}, "va": {"a": [], "b": []}, "te": {"a": [], "b": []}}
+    with pytest.raises(CannotBuildError, match="split va has no sentence of one of the classes a, b"):
+        even_out(pools, SIZES, Random(0))
+
+
+@given(st.dictionaries(st.text("abcdef", min_size=1, max_size=4), st.integers(1, 30), min_size=40, max_size=80))
+def test_forms_are_spread_over_the_splits_in_proportion(counts: dict[str, int]) -> None:
+    by_form = {form: {"x" if place % 2 else "y": n} for place, (form, n) in enumerate(sorted(counts.items()))}
+    split_of = assign_forms(by_form, SIZES, ["x", "y"])
+    assert set(split_of) == set(counts)
+    totals = {split: sum(counts[form] for form in counts if split_of[form] == split) for split in ("tr", "va", "te")}
+    assert totals["tr"] >= totals["va"]
+    assert totals["tr"] >= totals["te"]
+
+
+def test_a_split_does_not_go_without_a_label_if_forms_are_few_and_large() -> None:
+    counts = {f"w{number}": {"x": 100 + number} for number in range(4)}
+    split_of = assign_forms(counts, Sizes(100, 10, 10), ["x"])
+    assert split_of == {"w0": "va", "w1": "te", "w2": "tr", "w3": "tr"}
+
+
+def test_a_large_form_does_not_fill_a_small_split() -> None:
+    counts = {"big": {"x": 1000}, **{f"w{number}": {"x": 10} for number in range(100)}}
+    split_of = assign_forms(counts, Sizes(1000, 100, 100), ["x"])
+    assert split_of["big"] == "tr"
+    assert {"va", "te"} <= set(split_of.values())
