@@ -141,7 +141,7 @@ PRESETS: dict[str, Config] = {
     ),
     "mini": Config(
         model=ModelConfig(model_dim=64, num_heads=4, feed_forward_dim=128, head_dim=64, num_capsules=64),
-        training=TrainingConfig(max_epochs=8, patience=3, batch_size=32, learning_rate=2e-3, warmup_steps=100),
+        training=TrainingConfig(max_epochs=5, patience=2, batch_size=32, learning_rate=2e-3, warmup_steps=100),
     ),
 }
 """`paper` has the paper's sizes, `small` suits real data on a laptop's CPU, `mini` the embedded data."""
