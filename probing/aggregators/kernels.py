@@ -58,21 +58,31 @@ def load() -> Kernels:
     compiler = _find_compiler()
     if compiler is None:
         return _explain("no C++ compiler was found (CXX, c++, g++, clang++)")
-    path = cache_folder() / f"routing-{_identify(compiler)}.so"
     try:
-        if not path.is_file():
+        path = cache_folder() / f"routing-{_identify(compiler)}.so"
+        library = _open(path)
+        if library is None:
             path.parent.mkdir(parents=True, exist_ok=True)
             logger.info("compiling the routing kernels, once for this machine")
             _compile(compiler, path)
-        return Kernels(ctypes.CDLL(str(path)), f"fused kernels compiled by {compiler[0]} ({path})")
+            library = ctypes.CDLL(str(path))
     except (OSError, subprocess.SubprocessError) as error:
         return _explain(f"the kernels could not be compiled: {error}")
+    return Kernels(library, f"fused kernels compiled by {compiler[0]} ({path})")
 
 
 def cache_folder() -> Path:
     """Return the folder of compiled kernels."""
     root = os.environ.get("XDG_CACHE_HOME")
     return (Path(root) if root else Path.home() / ".cache") / "probing" / "kernels"
+
+
+def _open(path: Path) -> ctypes.CDLL | None:
+    """Return the library at the path; None if there is none that loads, as after a change of the system's libraries."""
+    try:
+        return ctypes.CDLL(str(path))
+    except OSError:
+        return None
 
 
 def _explain(reason: str) -> Kernels:

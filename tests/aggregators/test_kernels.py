@@ -70,6 +70,24 @@ def test_a_cache_that_cannot_be_written_is_named(fresh, monkeypatch, tmp_path, c
     assert "Not a directory" in caplog.text
 
 
+def test_missing_sources_are_named(fresh, monkeypatch, tmp_path, caplog):
+    monkeypatch.setattr(kernels, "SOURCES", tmp_path / "nowhere")
+    monkeypatch.setenv("CXX", write_compiler(tmp_path / "cxx", "exit 1"))
+    assert kernels.load().library is None
+    assert "could not be compiled" in caplog.text
+    assert "nowhere" in caplog.text
+
+
+@compiled
+def test_a_damaged_build_is_made_again(fresh, monkeypatch):
+    monkeypatch.setattr(kernels, "FLAGS", QUICK_FLAGS)
+    fresh.mkdir(parents=True)
+    path = fresh / f"routing-{kernels._identify(kernels._find_compiler())}.so"
+    path.write_bytes(b"damaged")
+    assert kernels.load().library is not None
+    assert path.stat().st_size > 10_000
+
+
 def test_the_cache_folder_is_the_users(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert kernels.cache_folder() == tmp_path / "probing" / "kernels"
