@@ -66,7 +66,8 @@ def build(
     finally:
         survey.close()
     sheet = Datasheet(
-        source=dict(source or {}),
+        # A count of bad trees is a Counter, filled while they were read.
+        source={key: dict(value) if isinstance(value, Mapping) else value for key, value in (source or {}).items()},
         options={"train": train, "dev": dev, "test": test, "seed": seed},
         corpus={
             "trees": "dependencies" if survey.dependencies else "constituents",

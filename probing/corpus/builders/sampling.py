@@ -171,7 +171,10 @@ def assign_forms(counts: Mapping[str, Mapping[str, int]], sizes: Sizes, labels: 
     wanted = sizes.by_split()
     names = sorted(map(str, labels))
     totals = {label: sum(by_label.get(label, 0) for by_label in counts.values()) for label in names}
-    ratio = min(1.0, *(total * len(names) / sizes.total for total in totals.values()))
+    for label, total in totals.items():
+        if not total:
+            raise CannotBuildError(f"no target form of the label {label} is within the bounds of frequency")
+    ratio = min(totals.values()) * len(names) / sizes.total
     needs = {(split, label): ratio * wanted[split] / len(names) for split in SPLITS for label in names}
     filled = dict.fromkeys(needs, 0)
     result = {}

@@ -124,6 +124,11 @@ def test_forms_are_spread_over_the_splits_in_proportion(counts: dict[str, int]) 
     assert totals["tr"] >= totals["te"]
 
 
+def test_a_label_without_forms_is_refused() -> None:
+    with pytest.raises(CannotBuildError, match="no target form of the label y is within the bounds of frequency"):
+        assign_forms({"w": {"x": 5}}, SIZES, ["x", "y"])
+
+
 def test_a_split_does_not_go_without_a_label_if_forms_are_few_and_large() -> None:
     counts = {f"w{number}": {"x": 100 + number} for number in range(4)}
     split_of = assign_forms(counts, Sizes(100, 10, 10), ["x"])

@@ -1,0 +1,135 @@
+"""`probe data build` as a user meets it: what it prints, what it writes, one line for each mistake."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import cli
+from probing.corpus.trees import Sentence, Tree
+from probing.dataset import hash_file
+
+SMALL = ["--train", "100", "--dev", "20", "--test", "20"]
+
+
+def write(tree: Tree) -> str:
+    label, children = tree
+    return f"({label} {children})" if isinstance(children, str) else f"({label} {' '.join(map(write, children))})"
+
+
+@pytest.fixture
+def trees(make_corpus: Callable[[int, int], list[Sentence]], tmp_path: Path) -> Path:
+    path = tmp_path / "trees.mrg"
+    path.write_text("".join(write(s.tree) + "\n" for s in make_corpus(0, 1200) if s.tree), encoding="utf-8")
+    return path
+
+
+def probe(*arguments: object) -> tuple[int, str, str]:
+    result = CliRunner().invoke(cli.main, ["data", "build", *map(str, arguments)])
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_files_become_a_folder_of_tasks(trees: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    code, out, err = probe("--trees", trees, "--output", output, *SMALL)
+    assert (code, err) == (0, "")
+    assert out.splitlines()[0].split() == [
+        *(
+            "task",
+            "classes",
+            "tr",
+            "va",
+            "te",
+            "majority",
+            "length",
+            "target",
+            "frequency",
+            "bag",
+            "of",
+            "words",
+            "remark",
+        )
+    ]
+    assert out.splitlines()[-1].endswith("task files and datasheet.md")
+    sheet = json.loads((output / "datasheet.json").read_text(encoding="utf-8"))
+    assert sheet["source"]["files"] == [{"name": "trees.mrg", "sha256": hash_file(trees)[0]}]
+    assert sheet["source"]["reader"] == "penn"
+    assert sheet["options"] == {"train": 100, "dev": 20, "test": 20, "seed": 0}
+    assert (output / "past_present.txt").is_file()
+    assert str(tmp_path) not in (output / "datasheet.json").read_text(encoding="utf-8"), "no path of this machine"
+
+
+def test_bad_trees_are_an_error_or_counted(trees: Path, tmp_path: Path) -> None:
+    with trees.open("a", encoding="utf-8") as file:
+        file.write("(S (NP))\n")
+    code, out, err = probe("--trees", trees, "--output", tmp_path / "out", *SMALL)
+    assert (code, out) == (2, "")
+    assert err == (f"probe: {trees}:1201: an empty bracket. Correct the tree, or leave bad trees out with --skip-bad\n")
+    code, out, err = probe("--trees", trees, "--output", tmp_path / "out", "--skip-bad", *SMALL)
+    assert code == 0
+    sheet = json.loads((tmp_path / "out" / "datasheet.json").read_text(encoding="utf-8"))
+    assert sheet["source"]["bad_trees_skipped"] == {"an empty bracket": 1}
+
+
+def test_a_folder_with_something_in_it_is_left_alone(trees: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    output.mkdir()
+    (output / "mine.txt").write_text("mine", encoding="utf-8")
+    code, _, err = probe("--trees", trees, "--output", output, *SMALL)
+    assert code == 2
+    assert err == (f"probe: {output}: the folder is not empty. Name another with --output, or overwrite with --force\n")
+    assert probe("--trees", trees, "--output", output, "--force", "--task", "BShif", *SMALL)[0] == 0
+    assert (output / "mine.txt").read_text(encoding="utf-8") == "mine"
+    assert {path.name for path in output.iterdir()} == {
+        "mine.txt",
+        "bigram_shift.txt",
+        "datasheet.json",
+        "datasheet.md",
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "probe: name the corpus with --trees FILE (Penn brackets) or with --conllu FILE, one of the two\n"),
+        (["--trees", "nowhere.mrg"], "probe: nowhere.mrg: cannot be read (no such file)\n"),
+        (["--conllu", "nowhere.conllu", "--task", "Tens"], "probe: unknown task 'Tens'. Did you mean 'Tense'? Known: "),
+    ],
+)
+def test_mistakes_are_one_line(tmp_path: Path, arguments: list[str], message: str) -> None:
+    code, out, err = probe("--output", tmp_path / "out", *arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith(message)
+    assert err.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_sizes_must_be_positive(trees: Path, tmp_path: Path) -> None:
+    code, _, err = probe("--trees", trees, "--output", tmp_path / "out", "--train", "0")
+    assert (code, err) == (2, "probe: --train must be 1 or more. Got 0\n")
+
+
+def test_dependencies_give_counterparts(tmp_path: Path) -> None:
+    rows = []
+    for number in range(400):
+        tense, form = [("Past", "ed"), ("Pres", "s")][number % 2]
+        words = [("The", "DET", 2, "det", "_"), (f"noun{number % 40}", "NOUN", 3, "nsubj", "Number=Sing")]
+        words += [(f"verb{number % 30}{form}", "VERB", 0, "root", f"Tense={tense}|VerbForm=Fin")]
+        words += [("a", "DET", 5, "det", "_"), (f"thing{number}", "NOUN", 3, "obj", "Number=Plur")]
+        words += [(".", "PUNCT", 3, "punct", "_")]
+        for place, (word, tag, head, relation, features) in enumerate(words, 1):
+            rows.append(f"{place}\t{word}\t_\t{tag}\t_\t{features}\t{head}\t{relation}\t_\t_")
+        rows.append("")
+    path = tmp_path / "a.conllu"
+    path.write_text("\n".join(rows), encoding="utf-8")
+    code, out, err = probe("--conllu", path, "--output", tmp_path / "out", *SMALL)
+    assert (code, err) == (0, "")
+    table = {line.split()[0]: line for line in out.splitlines() if line}
+    assert {"DepDepth", "RootDep", "Tense", "SubNm", "ObjNm"} <= set(table)
+    assert not {"TrDep", "ToCo"} & set(table)
+    assert "not built: no sentence with the label NNS" in table["SubNm"]
+    assert table["Tense"].split()[1:5] == ["2", "100", "20", "20"]

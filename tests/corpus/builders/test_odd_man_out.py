@@ -1,0 +1,114 @@
+"""SOMO: what may replace what, and that nothing but the words tells the label."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from probing.corpus.brackets import parse_tree
+from probing.corpus.builders import build
+from probing.corpus.builders.constituency import extract
+from probing.corpus.builders.odd_man_out import _Bigrams, neighbours
+from probing.corpus.trees import Sentence
+
+
+def test_neighbours_at_the_edges() -> None:
+    assert neighbours(("a", "b", "c"), 1) == ("a", "c")
+    assert neighbours(("a", "b"), 0) == ("", "b")
+    assert neighbours(("a", "b"), 1) == ("a", "")
+
+
+def bigrams(sentences: list[str], forms: dict[str, str]) -> _Bigrams:
+    found = _Bigrams(forms, dict.fromkeys(forms, 1))
+    for text in sentences:
+        tokens = tuple(text.split())
+        for place, token in enumerate(tokens):
+            if token in forms:
+                found.add(tokens, place)
+    found.close()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("corpus", "replacement"),
+    [
+        (["the dog ran", "the cat sat", "a cat ran"], "cat"),
+        (["the dog ran", "the cat sat"], None),  # no `cat ran`
+        (["the dog ran", "a cat ran"], None),  # no `the cat`
+        (["the dog ran", "the mice ran"], None),  # another class
+        (["the dog ran", *["the cat ran"] * 10], None),  # another range of frequency
+        ([*["the dog ran"] * 10, *["the cat ran"] * 99], "cat"),
+        (["the dog ran near cat", "the cat ran"], None),  # the word is there already
+    ],
+)
+def test_a_replacement_keeps_class_and_bigram_frequencies(corpus: list[str], replacement: str | None) -> None:
+    table = bigrams(corpus, {"dog": "NN", "cat": "NN", "mice": "NNS"})
+    assert table.replace(tuple(corpus[0].split()), 1, Random(0)) == replacement
+
+
+def test_only_words_of_their_own_class_may_be_replaced() -> None:
+    facts = extract(parse_tree("(S (NP (DT the) (NN run)) (VP (VBD ran) (NP (DT the) (NN dog))) (. .))"))
+    table = bigrams([], {"run": "VB", "ran": "VBD", "dog": "NN"})
+    assert table.places(facts) == [2, 4]
+
+
+@pytest.fixture(scope="module")
+def rows(
+    make_corpus: Callable[[int, int], list[Sentence]], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[list[Sentence], list[tuple[str, str, tuple[str, ...]]]]:
+    folder = tmp_path_factory.mktemp("somo")
+    corpus = make_corpus(8, 6000)
+    build(corpus, folder, train=800, dev=80, test=80, tasks=["SOMO"])
+    lines = [line.split("\t") for line in (folder / "odd_man_out.txt").read_text(encoding="utf-8").splitlines()]
+    return corpus, [(split, label, tuple(text.split())) for split, label, text in lines]
+
+
+Rows = tuple[list[Sentence], list[tuple[str, str, tuple[str, ...]]]]
+
+
+def one_word_off(corpus: list[Sentence]) -> dict[tuple[str | None, ...], set[tuple[str, ...]]]:
+    """Return the corpus' sentences by what is left of them when any one word is taken out."""
+    index = defaultdict(set)
+    for sentence in corpus:
+        for place in range(len(sentence.tokens)):
+            index[*sentence.tokens[:place], None, *sentence.tokens[place + 1 :]].add(sentence.tokens)
+    return index
+
+
+def test_changed_sentences_differ_from_a_real_one_in_one_word(rows: Rows) -> None:
+    corpus, found = rows
+    known = {sentence.tokens for sentence in corpus}
+    index = one_word_off(corpus)
+    for _, label, tokens in found:
+        if label == "O":
+            assert tokens in known
+        else:
+            assert any((*tokens[:place], None, *tokens[place + 1 :]) in index for place in range(len(tokens)))
+
+
+def test_no_sentence_is_in_both_versions(rows: Rows) -> None:
+    corpus, found = rows
+    index = one_word_off(corpus)
+    originals = {tokens for _, label, tokens in found if label == "O"}
+    for _, label, tokens in found:
+        if label == "C" and not any(tokens == sentence.tokens for sentence in corpus):
+            sources = set().union(
+                *(index.get((*tokens[:place], None, *tokens[place + 1 :]), set()) for place in range(len(tokens)))
+            )
+            assert len(sources) > 1 or sources.isdisjoint(originals)
+
+
+def test_labels_are_balanced(rows: Rows) -> None:
+    counts = Counter((split, label) for split, label, _ in rows[1])
+    assert counts == {(split, label): n for split, n in (("tr", 400), ("va", 40), ("te", 40)) for label in "CO"}
+
+
+def test_too_few_words_are_the_reason(tmp_path: Path) -> None:
+    corpus = [parse_tree(f"(S (NP (DT the) (NN n{i})) (VP (VBZ v{i}) (RB there)) (. .))") for i in range(30)]
+    sheet = build(corpus, tmp_path, train=10, dev=2, test=2, tasks=["SOMO"]).tasks[0]
+    assert sheet.reason is not None
+    assert sheet.reason.startswith("only 0 nouns and verbs occur 2 to ")

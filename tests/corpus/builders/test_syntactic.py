@@ -1,0 +1,125 @@
+"""TrDep's decorrelated sample, ToCo's classes and BShif's swaps."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from probing.corpus.brackets import parse_tree
+from probing.corpus.builders import build
+from probing.corpus.builders.sampling import CannotBuildError
+from probing.corpus.builders.syntactic import correlation, decorrelate, swap, swappable
+from probing.corpus.trees import Sentence
+
+
+def pearson(cells: dict[tuple[int, int], int]) -> float:
+    keys = list(cells)
+    columns = np.array(keys, dtype=float).T
+    return correlation(columns[0], columns[1], np.array([cells[key] for key in keys], dtype=float))
+
+
+def corpus_of_shapes(scale: int) -> dict[tuple[int, int], int]:
+    """Return a corpus in which deeper trees are longer."""
+    return {
+        (depth, length): max(1, int(scale * np.exp(-((length - 1.5 * depth) ** 2) / 20)))
+        for depth in range(5, 13)
+        for length in range(6, 24)
+    }
+
+
+def test_the_sample_of_depths_hardly_correlates_with_length() -> None:
+    available = corpus_of_shapes(1000)
+    assert pearson(available) > 0.4
+    cells, _ = decorrelate(available, 3000)
+    assert pearson(cells) <= 0.1001
+    assert all(cells[cell] <= available[cell] for cell in cells)
+    assert 1000 < sum(cells.values()) <= 3000
+
+
+def test_a_large_corpus_gives_the_gaussian_itself() -> None:
+    cells, tilt = decorrelate(dict.fromkeys(corpus_of_shapes(1), 100_000), 10_000)
+    assert tilt == 0
+    assert sum(cells.values()) == 10_000
+    by_depth = [sum(count for (depth, _), count in cells.items() if depth == wanted) for wanted in range(5, 13)]
+    assert by_depth == pytest.approx(by_depth[::-1], abs=3), "symmetric about the mean"
+    assert by_depth.index(max(by_depth)) in (3, 4)
+
+
+@given(st.integers(1, 400), st.integers(30, 2000))
+def test_any_sample_keeps_within_the_corpus(scale: int, size: int) -> None:
+    available = corpus_of_shapes(scale)
+    cells, _ = decorrelate(available, size)
+    assert pearson(cells) <= 0.1001
+    assert sum(cells.values()) <= size
+    assert all(0 <= count <= available[cell] for cell, count in cells.items())
+
+
+def test_depths_that_follow_from_lengths_cannot_be_sampled() -> None:
+    with pytest.raises(CannotBuildError, match="no 30 sentences whose depth and length do not correlate"):
+        decorrelate({(depth, depth): 100 for depth in range(6, 13)}, 1000)
+    with pytest.raises(CannotBuildError, match="no sentences within the bounds of depth and length"):
+        decorrelate({}, 1000)
+
+
+def test_the_nineteen_most_frequent_sequences_and_other(tmp_path: Path) -> None:
+    corpus = []
+    for kind in range(25):
+        for number in range(60 - kind):
+            middle = " ".join(f"(X{kind} a{number}b{kind})" for _ in range(2))
+            corpus.append(parse_tree(f"(S (NP (PRP it)) {middle} (VP (VBZ is)) (. .))"))
+    sheet = build(corpus, tmp_path, train=200, dev=20, test=20, tasks=["ToCo"]).tasks[0]
+    assert set(sheet.counts["tr"]) == {f"NP_X{kind}_X{kind}_VP_." for kind in range(19)} | {"OTHER"}
+    assert set(sheet.counts["tr"].values()) == {10}
+    assert (tmp_path / "top_constituents.txt").read_text(encoding="utf-8").count("\tOTHER\t") == 12
+
+
+def test_too_few_sequences_are_the_reason(tmp_path: Path) -> None:
+    corpus = [parse_tree(f"(S (NP (PRP it)) (VP (VBZ is) (RB not) (JJ a{n})) (. .))") for n in range(50)]
+    sheet = build(corpus, tmp_path, train=20, dev=2, test=2, tasks=["ToCo"]).tasks[0]
+    assert sheet.reason == "fewer than two sequences have 12 sentences or more"
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("a b c d", [1, 2]),
+        ("a b c .", [1]),
+        ("a b , c d .", [3]),
+        ("a that That b", [2]),
+        ("a b", []),
+        ("he 's done .", [1]),
+    ],
+)
+def test_what_may_be_swapped(text: str, places: list[int]) -> None:
+    assert list(swappable(tuple(text.split()))) == places
+
+
+def test_swap() -> None:
+    assert swap(("a", "b", "c", "d"), 1) == ("a", "c", "b", "d")
+
+
+def test_shifted_sentences_are_one_swap_away_from_a_real_one(
+    make_corpus: Callable[[int, int], list[Sentence]], tmp_path: Path
+) -> None:
+    corpus = make_corpus(2, 400)
+    quoted = [Sentence(('"', *s.tokens[1:]), s.tags, s.tree) for s in corpus[:50]]
+    sheet = build([*corpus, *quoted], tmp_path, train=200, dev=20, test=20, tasks=["BShif"]).tasks[0]
+    known = {sentence.tokens for sentence in corpus}
+    counts: Counter[str] = Counter()
+    for line in (tmp_path / "bigram_shift.txt").read_text(encoding="utf-8").splitlines():
+        _, label, text = line.split("\t")
+        tokens = tuple(text.split())
+        counts[label] += 1
+        if label == "O":
+            assert tokens in known
+        else:
+            assert tokens not in known
+            assert any(swap(tokens, place) in known for place in range(1, len(tokens) - 1))
+    assert counts == {"I": 120, "O": 120}
+    assert sheet.dropped["double quotes"] == len({s.tokens for s in quoted}) or sheet.dropped["double quotes"] == 50

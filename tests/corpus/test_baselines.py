@@ -1,0 +1,65 @@
+"""Predictors that hardly read a sentence score what they should on data made for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from probing.corpus.baselines import correlate_with_length, measure_baselines
+
+
+@dataclass(frozen=True)
+class Line:
+    label: str
+    tokens: tuple[str, ...]
+    target: str | None = None
+
+
+def lines(*rows: str) -> list[Line]:
+    return [Line(label, tuple(text.split())) for label, _, text in (row.partition(": ") for row in rows)]
+
+
+TRAIN = lines("a: x", "a: x", "b: x y", "b: y y", "a: z z z", "b: y x x x")
+
+
+@pytest.mark.parametrize(
+    ("test", "expected"),
+    [
+        (lines("a: q", "b: q"), {"majority": 50.0, "length": 50.0}),
+        (lines("a: q", "b: q q", "a: q q q", "b: q q q q"), {"majority": 50.0, "length": 100.0}),
+        (lines("b: q q q q q"), {"majority": 0.0, "length": 0.0}),
+    ],
+)
+def test_majority_and_length(test: list[Line], expected: dict[str, float]) -> None:
+    found = measure_baselines({"tr": TRAIN, "va": TRAIN, "te": test}, {})
+    assert {name: found[name] for name in expected} == expected
+    assert "target_frequency" not in found
+
+
+def test_a_bag_of_words_sees_words_in_any_case_and_order() -> None:
+    train = lines(*["a: good day"] * 5, *["b: bad day"] * 5)
+    test = lines("a: day GOOD", "b: day Bad", "b: bad unknown")
+    assert measure_baselines({"tr": train, "va": train, "te": test}, {})["bag_of_words"] == 100.0
+
+
+def test_a_bag_of_words_copes_with_many_labels_and_sentences() -> None:
+    train = lines(*(f"w{number:02}: word{number} and more" for number in range(60) for _ in range(100)))
+    test = lines(*(f"w{number:02}: word{number}" for number in range(60)))
+    assert measure_baselines({"tr": train, "va": train, "te": test}, {})["bag_of_words"] == 100.0
+
+
+def test_frequency_of_the_target_alone() -> None:
+    frequencies = {"often": 1000, "common": 900, "seldom": 11, "rare": 10}
+    train = [Line("a", ("x",), "often"), Line("b", ("x",), "seldom")] * 5
+    test = [Line("a", ("x",), "Common"), Line("b", ("x",), "rare")]
+    assert measure_baselines({"tr": train, "va": train, "te": test}, frequencies)["target_frequency"] == 100.0
+
+
+def test_correlation_with_length() -> None:
+    assert correlate_with_length(lines("5: a", "6: a b", "7: a b c")) == 1.0
+    assert correlate_with_length(lines("7: a", "6: a b", "5: a b c")) == -1.0
+    assert correlate_with_length(lines("I: a a", "O: a a", "I: a", "O: a")) == 0.0
+    assert correlate_with_length(lines("I: a a", "O: a", "I: a a", "O: a")) == -1.0
+    assert correlate_with_length(lines("x: a", "y: a b", "z: a b c")) is None
+    assert correlate_with_length(lines("I: a", "O: b")) is None
