@@ -33,3 +33,8 @@ class Facts(NamedTuple):
 def is_word(token: str) -> bool:
     """Return whether a token is more than punctuation."""
     return token.isalpha() or any(map(str.isalnum, token))
+
+
+def bag_of_words(tokens: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the lower-cased tokens in order of the alphabet: the same for all orders of a sentence."""
+    return tuple(sorted(map(str.lower, tokens)))

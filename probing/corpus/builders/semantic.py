@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from random import Random
 from typing import cast
 
-from probing.corpus.builders.facts import Facts, Target, is_word
+from probing.corpus.builders.facts import Facts, Target, bag_of_words, is_word
 from probing.corpus.builders.plans import Drawn, Plan, scale_bounds, widen_bounds
 from probing.corpus.builders.sampling import (
     SPLITS,
@@ -110,24 +110,14 @@ def coordination_inversion(survey: Survey, sizes: Sizes) -> Plan:
 
     def assemble(drawn: Drawn, random: Random) -> Splits:
         """Give I and O the same number of sentences whose first clause, as it stands in the file, is longer."""
-        pools = {case: list(drawn.get(case, [])) for case in ("first", "second", "equal")}
+        pools = _without_versions({case: drawn.get(case, ()) for case in ("first", "second", "equal")})
         instances: dict[str, list[list[Instance]]] = {"I": [], "O": []}
-        originals = {f.tokens for found in pools.values() for f in found}
-        seen: set[tuple[str, ...]] = set()
+        unequal = min(len(pools["first"]), len(pools["second"])) // 2
         for case, flipped in (("first", "second"), ("second", "first"), ("equal", "equal")):
-            half = min(len(pools["first"]), len(pools["second"])) // 2 if case != "equal" else len(pools[case]) // 2
-            kept = [Instance("O", f.tokens) for f in pools[case][:half]]
-            moved = []
-            for facts in pools[flipped][half : 2 * half]:
-                tokens = invert(facts, survey)
-                if tokens not in originals and tokens not in seen:
-                    seen.add(tokens)
-                    moved.append(Instance("I", tokens))
-            number = min(len(kept), len(moved))
-            instances["O"].append(kept[:number])
-            instances["I"].append(moved[:number])
-        number = min(map(len, instances["O"][:2]))
-        return _deal_cases(instances, number, sizes, random)
+            half = len(pools[case]) // 2 if case == "equal" else unequal
+            instances["O"].append([Instance("O", f.tokens) for f in pools[case][:half]])
+            instances["I"].append([Instance("I", invert(f, survey)) for f in pools[flipped][half : 2 * half]])
+        return _deal_cases(instances, sizes, random)
 
     return Plan(
         classify=classify,
@@ -138,18 +128,30 @@ def coordination_inversion(survey: Survey, sizes: Sizes) -> Plan:
     )
 
 
-def _deal_cases(instances: dict[str, list[list[Instance]]], unequal: int, sizes: Sizes, random: Random) -> Splits:
+def _without_versions(pools: Mapping[str, Iterable[Facts]]) -> dict[str, list[Facts]]:
+    """Return the sentences without those that have the words of an earlier one in another order."""
+    taken: set[tuple[str, ...]] = set()
+    kept: dict[str, list[Facts]] = {case: [] for case in pools}
+    for case, found in pools.items():
+        for facts in found:
+            words = bag_of_words(facts.tokens)
+            if words not in taken:
+                taken.add(words)
+                kept[case].append(facts)
+    return kept
+
+
+def _deal_cases(instances: dict[str, list[list[Instance]]], sizes: Sizes, random: Random) -> Splits:
     """Deal out I and O with the cases first longer, second longer and equal in the same proportions everywhere."""
-    equal = len(instances["O"][2])
-    if not unequal:
+    if not instances["O"][0]:
         raise CannotBuildError("no sentences with two coordinate clauses of either order of length")
     mixed: dict[str, list[Instance]] = {}
     for label, cases in instances.items():
         # Interleave the cases evenly, so that any stretch of the list has them in the same proportion.
         ranked = [
-            ((place + 0.5) / size, case, instance)
-            for case, size in enumerate((unequal, unequal, equal))
-            for place, instance in enumerate(cases[case][:size])
+            ((place + 0.5) / len(found), case, instance)
+            for case, found in enumerate(cases)
+            for place, instance in enumerate(found)
         ]
         mixed[label] = [instance for _, _, instance in sorted(ranked, key=lambda item: item[:2])]
     return deal(mixed, sizes, random)

@@ -9,7 +9,7 @@ from random import Random
 
 import numpy as np
 
-from probing.corpus.builders.facts import QUOTES, Facts, is_word
+from probing.corpus.builders.facts import QUOTES, Facts, bag_of_words, is_word
 from probing.corpus.builders.plans import Drawn, Plan
 from probing.corpus.builders.sampling import (
     SPLITS,
@@ -214,18 +214,17 @@ def bigram_shift(survey: Survey, sizes: Sizes) -> Plan:
         return None
 
     def assemble(drawn: Drawn, random: Random) -> Splits:
-        pool = [facts.tokens for facts in drawn.get(True, [])]
-        originals = set(pool)
-        altered: set[tuple[str, ...]] = set()
         instances: dict[str, list[Instance]] = {"I": [], "O": []}
-        for number, tokens in enumerate(pool):
-            if number % 2:
-                instances["O"].append(Instance("O", tokens))
+        taken: set[tuple[str, ...]] = set()
+        for facts in drawn.get(True, ()):
+            words = bag_of_words(facts.tokens)
+            if words in taken:  # two real sentences that differ by a swap would be each other's other version
                 continue
-            shifted = swap(tokens, random.choice(list(swappable(tokens))))
-            if shifted not in originals and shifted not in altered:
-                altered.add(shifted)
-                instances["I"].append(Instance("I", shifted))
+            taken.add(words)
+            label = "I" if len(taken) % 2 else "O"
+            places = list(swappable(facts.tokens))
+            tokens = facts.tokens if label == "O" else swap(facts.tokens, random.choice(places))
+            instances[label].append(Instance(label, tokens))
         return deal(instances, sizes, random)
 
     return Plan(
