@@ -8,9 +8,9 @@ balanced task of it. The same sentences, sizes and seed give the same bytes, in 
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -58,28 +58,30 @@ def build(
         if size < 1:
             raise ProbingError(f"--{name} must be 1 or more. Got {size}")
     sizes = Sizes(train, dev, test)
-    survey = take_survey(sentences, seed=seed, progress=progress)
-    try:
-        if not survey.sentences:
-            raise ProbingError("there is no sentence to build from. Name files with trees in them")
-        sheets = _build_tasks(survey, output, choose_tasks(tasks, survey.dependencies), sizes, seed, progress)
-    finally:
-        survey.close()
-    sheet = Datasheet(
-        # A count of bad trees is a Counter, filled while they were read.
-        source={key: dict(value) if isinstance(value, Mapping) else value for key, value in (source or {}).items()},
-        options={"train": train, "dev": dev, "test": test, "seed": seed},
-        corpus={
-            "trees": "dependencies" if survey.dependencies else "constituents",
-            "sentences": survey.sentences,
-            "tokens": survey.tokens,
-            "sentences_of_5_to_28_tokens": survey.kept,
-            "dropped": dict(sorted(survey.dropped.items())),
-        },
-        tasks=sheets,
-    )
-    write_atomically(output / "datasheet.json", sheet.to_json())
-    write_atomically(output / "datasheet.md", sheet.to_markdown())
+    output.parent.mkdir(parents=True, exist_ok=True)
+    # All files are made aside and moved together: whatever happens, the folder has no half of them.
+    with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}.") as aside:
+        with closing(take_survey(sentences, seed=seed, progress=progress)) as survey:
+            if not survey.sentences:
+                raise ProbingError("there is no sentence to build from. Name files with trees in them")
+            chosen = choose_tasks(tasks, survey.dependencies)
+            sheets = _build_tasks(survey, Path(aside), chosen, sizes, seed, progress)
+        sheet = Datasheet(
+            # A count of bad trees is a Counter, filled while they were read.
+            source={key: dict(value) if isinstance(value, Mapping) else value for key, value in (source or {}).items()},
+            options={"train": train, "dev": dev, "test": test, "seed": seed},
+            corpus={
+                "trees": "dependencies" if survey.dependencies else "constituents",
+                "sentences": survey.sentences,
+                "tokens": survey.tokens,
+                "sentences_of_5_to_28_tokens": survey.kept,
+                "dropped": dict(sorted(survey.dropped.items())),
+            },
+            tasks=sheets,
+        )
+        _write(Path(aside) / "datasheet.md", sheet.to_markdown())
+        _write(Path(aside) / "datasheet.json", sheet.to_json())
+        _move(Path(aside), output, [one.file for one in sheets])
     return sheet
 
 
@@ -92,9 +94,8 @@ def choose_tasks(names: Sequence[str] | None, dependencies: bool) -> list[Task]:
 
 
 def _build_tasks(
-    survey: Survey, output: Path, tasks: Sequence[Task], sizes: Sizes, seed: int, progress: Progress | None
+    survey: Survey, folder: Path, tasks: Sequence[Task], sizes: Sizes, seed: int, progress: Progress | None
 ) -> list[TaskSheet]:
-    output.mkdir(parents=True, exist_ok=True)
     plans: dict[str, Plan] = {}
     failures: dict[str, str] = {}
     for task in tasks:
@@ -114,11 +115,10 @@ def _build_tasks(
                 raise CannotBuildError(failures[task.name])
             splits = plan.assemble(drawings.pop(task.name).draw(survey), Random(f"{seed}/{task.name}"))
         except CannotBuildError as error:
-            (output / f"{task.file}.txt").unlink(missing_ok=True)
             sheets.append(TaskSheet(task=task.name, file=f"{task.file}.txt", reason=str(error)))
             continue
-        path = output / f"{task.file}.txt"
-        write_atomically(path, format_splits(splits))
+        path = folder / f"{task.file}.txt"
+        _write(path, format_splits(splits))
         sheets.append(
             describe_task(task, path, splits, settings=plan.settings, dropped=plan.dropped, frequencies=survey.folded)
         )
@@ -150,14 +150,14 @@ def format_splits(splits: Splits) -> str:
     )
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write a file so that it is there whole or not at all."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def _move(aside: Path, output: Path, replaced: Iterable[str]) -> None:
+    """Move the files into the folder, the datasheet last, in the place of those of an earlier build."""
+    output.mkdir(exist_ok=True)
+    for name in ("datasheet.json", "datasheet.md", *replaced):
+        (output / name).unlink(missing_ok=True)
+    for path in sorted(aside.iterdir(), key=lambda path: (path.stem == "datasheet", path.name)):
+        path.replace(output / path.name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from random import Random
 
 from probing.corpus.builders.facts import Facts, is_word
@@ -18,6 +19,8 @@ MIN_TARGETS = 10
 RANKS_PER_TARGET = 2
 """The targets follow on the first 2 x 1000 words by frequency."""
 MIN_CHARACTERS = 4
+MIN_CHARACTERS_OF_SHORT_WORDS = 2
+"""For a script in which hardly any word has four characters, such as Chinese."""
 LEAST = {"tr": 10, "va": 1, "te": 1}
 """A target needs so many sentences at least: fewer targets are better than targets seen a few times only."""
 
@@ -43,7 +46,9 @@ def sentence_length(survey: Survey, sizes: Sizes) -> Plan:
 
 def word_content(survey: Survey, sizes: Sizes) -> Plan:
     """The one target word of a sentence, out of words of middle frequency."""
-    targets, skipped = _choose_targets(survey.folded, sizes)
+    words = sorted(filter(is_word, survey.folded), key=lambda word: (-survey.folded[word], word))
+    min_characters = choose_min_characters(words)
+    targets, skipped = _choose_targets(words, survey.folded, min_characters, sizes)
     dropped: Counter[str] = Counter()
     per_target = sizes.total // len(targets) + len(SPLITS)
 
@@ -54,7 +59,7 @@ def word_content(survey: Survey, sizes: Sizes) -> Plan:
         dropped["no target word" if not found else "several target words"] += 1
         return None
 
-    settings = {"targets": len(targets), "first_rank": skipped + 1, "min_characters": MIN_CHARACTERS}
+    settings = {"targets": len(targets), "first_rank": skipped + 1, "min_characters": min_characters}
 
     def assemble(drawn: Drawn, random: Random) -> Splits:
         kept = _fill_targets({str(word): len(found) for word, found in drawn.items()}, sizes)
@@ -68,16 +73,17 @@ def word_content(survey: Survey, sizes: Sizes) -> Plan:
     )
 
 
-def _choose_targets(counts: Counter[str], sizes: Sizes) -> tuple[set[str], int]:
-    """Return the target words and how many more frequent words were passed over."""
-    words = sorted((word for word in counts if is_word(word)), key=lambda word: (-counts[word], word))
+def _choose_targets(
+    words: Sequence[str], counts: Mapping[str, int], min_characters: int, sizes: Sizes
+) -> tuple[set[str], int]:
+    """Return the target words and how many more frequent words were passed over; `words` are ranked."""
     room = min(size // LEAST[split] for split, size in sizes.by_split().items())
     number = min(MAX_TARGETS, room)
     # Half of a word's sentences hold another target, or one word twice, and are of no use.
     least = 2 * sum(LEAST.values())
     while number >= MIN_TARGETS:
         skipped = RANKS_PER_TARGET * number
-        long_enough = [word for word in words[skipped:] if len(word) >= MIN_CHARACTERS][:number]
+        long_enough = [word for word in words[skipped:] if len(word) >= min_characters][:number]
         if len(long_enough) == number and counts[long_enough[-1]] >= least:
             return set(long_enough), skipped
         number = number * 9 // 10
@@ -87,6 +93,12 @@ def _choose_targets(counts: Counter[str], sizes: Sizes) -> tuple[set[str], int]:
             + ", ".join(f"{count * MIN_TARGETS} {split}" for split, count in LEAST.items())
         )
     raise CannotBuildError(f"no {MIN_TARGETS} words of middle frequency occur {least} times or more")
+
+
+def choose_min_characters(words: Sequence[str]) -> int:
+    """Return how long a target must be: four characters, unless few words are so long."""
+    long = sum(len(word) >= MIN_CHARACTERS for word in words)
+    return MIN_CHARACTERS if 4 * long >= len(words) else MIN_CHARACTERS_OF_SHORT_WORDS
 
 
 def _fill_targets(available: dict[str, int], sizes: Sizes) -> list[str]:

@@ -104,7 +104,7 @@ class Survey:
 def take_survey(sentences: Iterable[Sentence], *, seed: int, progress: Progress | None = None) -> Survey:
     """Read all sentences once."""
     survey = Survey(tempfile.SpooledTemporaryFile(max_size=IN_MEMORY, prefix="probing-"))  # noqa: SIM115 - closed by build
-    key = b"%d" % seed
+    key = blake2b(b"%d" % seed, digest_size=16).digest()
     try:
         for sentence in sentences:
             _add(survey, sentence, key)

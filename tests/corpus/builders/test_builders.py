@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from probing.corpus.brackets import parse_tree
-from probing.corpus.builders import build, choose_tasks, write_atomically
+from probing.corpus.builders import build, choose_tasks
 from probing.corpus.datasheet import Datasheet
 from probing.corpus.trees import Sentence
 from probing.dataset import read_task_file
@@ -174,10 +174,16 @@ def test_no_sentences_and_wrong_sizes_are_errors(tmp_path: Path) -> None:
         build([parse_tree("(NN x)")], tmp_path, dev=0)
 
 
-def test_a_file_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    write_atomically(path, "old")
-    with pytest.raises(UnicodeEncodeError):
-        write_atomically(path, "new \ud800")
-    assert path.read_text(encoding="utf-8") == "old"
-    assert list(tmp_path.iterdir()) == [path]
+def test_an_interruption_leaves_the_folder_as_it_was(make_corpus: Corpus, tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    build(make_corpus(0, 100), output, train=20, dev=4, test=4, tasks=["BShif"])
+    before = {path: path.read_bytes() for path in output.iterdir()}
+
+    def interrupt(stage: str, done: int, total: int | None) -> None:
+        if stage == "writing" and done == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        build(make_corpus(1, 100), output, train=20, dev=4, test=4, tasks=["BShif,CoIn"], progress=interrupt)
+    assert {path: path.read_bytes() for path in output.iterdir()} == before
+    assert list(tmp_path.iterdir()) == [output]

@@ -9,11 +9,16 @@ from pathlib import Path
 import pytest
 
 from probing.corpus.builders import build
+from probing.corpus.builders.facts import is_word
 from probing.corpus.builders.sampling import CannotBuildError, Sizes
-from probing.corpus.builders.surface import _choose_targets, _fill_targets
+from probing.corpus.builders.surface import _choose_targets, _fill_targets, choose_min_characters
 from probing.corpus.trees import Sentence
 
 WIDE = Sizes(100_000, 10_000, 10_000)
+
+
+def choose(counts: Counter[str], sizes: Sizes) -> tuple[set[str], int]:
+    return _choose_targets([word for word, _ in counts.most_common() if is_word(word)], counts, 4, sizes)
 
 
 def plain(words: list[str]) -> Sentence:
@@ -50,7 +55,7 @@ def test_a_missing_length_is_the_reason(make_corpus: Callable[[int, int], list[S
 
 def test_targets_follow_on_the_most_frequent_words() -> None:
     counts = Counter({f"word{rank:04}": 10_000 - rank for rank in range(1, 4001)})
-    targets, skipped = _choose_targets(counts, WIDE)
+    targets, skipped = choose(counts, WIDE)
     assert skipped == 2000
     assert targets == {f"word{rank:04}" for rank in range(2001, 3001)}
 
@@ -58,7 +63,7 @@ def test_targets_follow_on_the_most_frequent_words() -> None:
 def test_short_words_and_punctuation_are_no_targets_but_words_have_ranks() -> None:
     counts = Counter({f"word{rank:04}": 10_000 - rank for rank in range(1, 4001)})
     counts.update({"...": 50_000, "----": 40_000, "abc": 7_900})
-    targets, skipped = _choose_targets(counts, WIDE)
+    targets, skipped = choose(counts, WIDE)
     assert skipped == 2000
     assert "abc" not in targets
     assert len(targets) == 1000
@@ -66,18 +71,23 @@ def test_short_words_and_punctuation_are_no_targets_but_words_have_ranks() -> No
 
 def test_a_small_corpus_has_fewer_targets_at_lower_ranks() -> None:
     counts = Counter({f"word{rank:04}": 6000 // rank for rank in range(1, 4001)})
-    targets, skipped = _choose_targets(counts, WIDE)
+    targets, skipped = choose(counts, WIDE)
     assert skipped == 2 * len(targets) < 200
     assert min(counts[word] for word in targets) >= 24
 
 
 def test_small_sizes_have_room_for_few_targets() -> None:
     counts = Counter({f"word{rank:04}": 10_000 - rank for rank in range(1, 4001)})
-    assert len(_choose_targets(counts, Sizes(400, 40, 40))[0]) == 40
+    assert len(choose(counts, Sizes(400, 40, 40))[0]) == 40
     with pytest.raises(CannotBuildError, match="room for 9 target words; at least 10 are needed, 100 tr, 10 va, 10 te"):
-        _choose_targets(counts, Sizes(99, 40, 40))
+        choose(counts, Sizes(99, 40, 40))
     with pytest.raises(CannotBuildError, match="no 10 words of middle frequency occur 24 times or more"):
-        _choose_targets(Counter({"word": 100}), WIDE)
+        choose(Counter({"word": 100}), WIDE)
+
+
+def test_short_words_are_targets_where_all_words_are_short() -> None:
+    assert choose_min_characters(["word"] * 30 + ["a"] * 70) == 4
+    assert choose_min_characters(["谢谢"] * 80 + ["一二三四"] * 20) == 2
 
 
 def test_targets_that_cannot_be_filled_are_left_out() -> None:
