@@ -24,8 +24,8 @@ MIN_VARIANCE = 1e-9
 
 def em_routing(
     votes: Tensor,
-    beta_a: Tensor,
-    beta_mu: Tensor,
+    beta_a: Tensor | float,
+    beta_mu: Tensor | float,
     *,
     iterations: int = 3,
     inverse_temperature: Sequence[float] | None = None,
@@ -39,8 +39,8 @@ def em_routing(
     """
     capsules, agreement = _route(
         votes,
-        beta_a,
-        beta_mu,
+        torch.as_tensor(beta_a, dtype=votes.dtype, device=votes.device),
+        torch.as_tensor(beta_mu, dtype=votes.dtype, device=votes.device),
         iterations=iterations,
         inverse_temperature=inverse_temperature,
         activate=activate,
@@ -91,6 +91,10 @@ def reference_em_routing(
     activate: bool,
 ) -> tuple[Tensor, Tensor]:
     """EM routing in plain torch operations, which every faster implementation must agree with."""
+    # Votes are taken relative to the first head's. That changes no formula, so the pivot needs no gradient; it keeps the
+    # digits of votes that are nearly equal, whose deviations everything is divided by.
+    pivot_NK = votes[..., 0, :, :].detach()
+    votes = votes - pivot_NK.unsqueeze(-3)
     num_capsules = votes.shape[-2]
     log_agreement_HN = torch.full_like(votes[..., 0], -math.log(num_capsules))
     for iteration, temperature in enumerate(inverse_temperature, 1):
@@ -109,9 +113,10 @@ def reference_em_routing(
             ).sum(-1).unsqueeze(-2)
             log_activation_N = functional.logsigmoid(activation_logit_N)
             log_agreement_HN = (log_activation_N.unsqueeze(-2) + log_density_HN).log_softmax(-1)
+    capsules_NK = mean_NK + pivot_NK
     if activate:
-        mean_NK = activation_logit_N.sigmoid().unsqueeze(-1) * mean_NK
-    return mean_NK, log_agreement_HN.exp()
+        capsules_NK = activation_logit_N.sigmoid().unsqueeze(-1) * capsules_NK
+    return capsules_NK, log_agreement_HN.exp()
 
 
 class EMAggregator(nn.Module):

@@ -119,3 +119,29 @@ def test_code_variant_returns_the_means():
     means = (functional.normalize(agreement, p=1, dim=1).unsqueeze(-1) * votes).sum(1).flatten(1)
     torch.testing.assert_close(aggregator(heads), means)
     assert not torch.allclose(means, capsules.flatten(1))
+
+
+@pytest.mark.parametrize("implementation", ["auto", "reference"])
+@pytest.mark.parametrize("spread", [1e-1, 1e-2, 1e-3])
+def test_votes_that_are_nearly_equal_keep_their_digits(implementation, spread):
+    """Deviations are what everything is divided by; rounded means must not drown them."""
+    generator = torch.Generator().manual_seed(0)
+    votes = torch.randn(5, 1, 16, 1, generator=generator) + spread * torch.randn(5, 4, 16, 1, generator=generator)
+    upstream = torch.randn(5, 16, 1, generator=generator)
+    betas = torch.randn(2, 16, generator=generator)
+    found = {}
+    for dtype in (torch.float32, torch.float64):
+        given = votes.to(dtype, copy=True).requires_grad_()
+        capsules, _ = em_routing(given, *betas.to(dtype), implementation=implementation)
+        (capsules * upstream.to(dtype)).sum().backward()
+        found[dtype] = (capsules.detach().double(), given.grad.double())
+    for narrow, wide in zip(found[torch.float32], found[torch.float64], strict=True):
+        assert ((narrow - wide).abs().max() / wide.abs().max()).item() < 1e-5
+
+
+def test_betas_may_be_numbers():
+    votes = torch.randn(3, 4, 6, 2)
+    for number, tensor in zip(
+        em_routing(votes, 0.5, -1.0), em_routing(votes, torch.full((6,), 0.5), torch.full((6,), -1.0)), strict=True
+    ):
+        assert torch.equal(number, tensor)

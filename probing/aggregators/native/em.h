@@ -1,4 +1,5 @@
 // EM routing of one token, forwards and backwards. The names are those of em.py; t counts iterations from 0.
+// Votes and means are taken relative to the first head's vote, the pivot, as in em.py.
 #pragma once
 
 #include "token.h"
@@ -75,7 +76,7 @@ class EmToken {
                 }
                 const Lanes log_activation = fit(V, t, 0, n, mass);
                 if (last) {
-                    for (int64_t k = 0; k < sizes(); ++k) store(output_ + k * row + n, output(0, k, n));
+                    for (int64_t k = 0; k < sizes(); ++k) store(output_ + k * row + n, output(V, 0, k, n));
                     continue;
                 }
                 expect(V, 0, n, log_activation, second);
@@ -133,19 +134,20 @@ class EmToken {
         const Lanes* const w = block_.data();
         Lanes product = lanes(0.0f);
         for (int64_t k = 0; k < K; ++k) {
+            const Lanes pivot = load(V.at(0, k, n));
             Lanes mean = lanes(0.0f), variance = lanes(0.0f);
             if (t == 0) {
-                for (int64_t h = 0; h < H; ++h) mean = mean + load(V.at(h, k, n));
+                for (int64_t h = 0; h < H; ++h) mean = mean + (load(V.at(h, k, n)) - pivot);
                 mean = mean * mass.scale;
                 for (int64_t h = 0; h < H; ++h) {
-                    const Lanes delta = load(V.at(h, k, n)) - mean;
+                    const Lanes delta = load(V.at(h, k, n)) - pivot - mean;
                     variance = variance + delta * delta;
                 }
             } else {
-                for (int64_t h = 0; h < H; ++h) mean = mean + w[h] * load(V.at(h, k, n));
+                for (int64_t h = 0; h < H; ++h) mean = mean + w[h] * (load(V.at(h, k, n)) - pivot);
                 mean = mean * mass.scale;
                 for (int64_t h = 0; h < H; ++h) {
-                    const Lanes delta = load(V.at(h, k, n)) - mean;
+                    const Lanes delta = load(V.at(h, k, n)) - pivot - mean;
                     variance = variance + w[h] * (delta * delta);
                 }
             }
@@ -172,17 +174,17 @@ class EmToken {
         const int64_t H = H_, K = sizes(), row = row_;
         const Lanes constant = log_activation - load(log_deviation_ + t * row + n) + load(padding_ + n);
         for (int64_t k = 0; k < K; ++k) {
-            const Lanes mean = load(mean_ + (t * K + k) * row + n);
+            const Lanes mean = load(mean_ + (t * K + k) * row + n), pivot = load(V.at(0, k, n));
             const Lanes half_precision = load(half_precision_ + (t * K + k) * row + n);
             for (int64_t h = 0; h < H; ++h) {
-                const Lanes delta = load(V.at(h, k, n)) - mean;
+                const Lanes delta = load(V.at(h, k, n)) - pivot - mean;
                 logits[h] = (k == 0 ? constant : logits[h]) - delta * delta * half_precision;
             }
         }
     }
 
-    Lanes output(int64_t t, int64_t k, int64_t n) {
-        const Lanes mean = load(mean_ + (t * K_ + k) * row_ + n);
+    Lanes output(Rows<const float> V, int64_t t, int64_t k, int64_t n) {
+        const Lanes mean = load(mean_ + (t * K_ + k) * row_ + n) + load(V.at(0, k, n));
         return em_.activate ? logistic(load(logit_ + t * row_ + n)) * mean : mean;
     }
 
@@ -222,7 +224,8 @@ class EmToken {
         if (last) {
             if (em_.activate) {
                 for (int64_t k = 0; k < K; ++k)
-                    g_logit = g_logit + load(output_ + k * row + n) * load(mean_ + (t * K + k) * row + n);
+                    g_logit = g_logit + load(output_ + k * row + n) *
+                                            (load(mean_ + (t * K + k) * row + n) + load(V.at(0, k, n)));
                 g_logit = g_logit * activation * (1.0f - activation);
             }
         } else {
@@ -259,18 +262,18 @@ class EmToken {
         const float* const w = weights_ + t * H * row + n;
         const Lanes* const g_logits = block_.data();
         Lanes* const second = second_.data();
-        const Lanes mean = load(mean_ + (t * K + k) * row + n);
+        const Lanes mean = load(mean_ + (t * K + k) * row + n), pivot = load(V.at(0, k, n));
         const Lanes half_precision = load(half_precision_ + (t * K + k) * row + n);
         const Lanes raw = load(raw_variance_ + (t * K + k) * row + n);
         Lanes g_mean = load(output_ + k * row + n), g_variance = g_log_deviation * half_precision;
         Lanes pull = lanes(0.0f), rest = lanes(0.0f);  // rest: sum_h w delta, zero but for the rounding of the mean
         if (last) {
             if (em_.activate) g_mean = g_mean * activation;
-            for (int64_t h = 0; h < H; ++h) rest = rest + load(w + h * row) * (load(V.at(h, k, n)) - mean);
+            for (int64_t h = 0; h < H; ++h) rest = rest + load(w + h * row) * (load(V.at(h, k, n)) - pivot - mean);
         } else {
             Lanes first_moment = lanes(0.0f), second_moment = lanes(0.0f);
             for (int64_t h = 0; h < H; ++h) {
-                const Lanes delta = load(V.at(h, k, n)) - mean;
+                const Lanes delta = load(V.at(h, k, n)) - pivot - mean;
                 const Lanes moment = g_logits[h] * delta;
                 rest = rest + load(w + h * row) * delta;
                 first_moment = first_moment + moment;
@@ -283,7 +286,7 @@ class EmToken {
         g_variance = where_less(raw, lanes(MIN_VARIANCE), lanes(0.0f), g_variance);
         g_mean = g_mean - 2.0f * g_variance * rest;
         for (int64_t h = 0; h < H; ++h) {
-            const Lanes delta = load(V.at(h, k, n)) - mean, weight = load(w + h * row);
+            const Lanes delta = load(V.at(h, k, n)) - pivot - mean, weight = load(w + h * row);
             const Lanes stretch = g_variance * delta;
             Lanes g = weight * (stretch + stretch + g_mean);
             if (!last) g = g - pull * delta * g_logits[h] + load(G.at(h, k, n));
