@@ -62,7 +62,7 @@ class SelfAttention(nn.Module):
         """Return the heads' outputs O_1 … O_H as (T, H, d/H)."""
         batch, longest = packing.mask.shape[0], packing.mask.shape[-1]
         packed = self.query_key_value(hidden_Td)
-        padded = packed.new_zeros(batch * longest, packed.shape[-1]).index_copy(0, packing.slots, packed)
+        padded = packed.new_zeros(batch * longest, packed.shape[-1]).index_copy_(0, packing.slots, packed)
         query, key, value = padded.view(batch, longest, 3, self.num_heads, -1).permute(2, 0, 3, 1, 4)
         output_BHLd = functional.scaled_dot_product_attention(query, key, value, attn_mask=packing.mask)
         output_BLHd = output_BHLd.transpose(1, 2).reshape(batch * longest, self.num_heads, -1)

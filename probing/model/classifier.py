@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from probing.aggregators.linear import LinearAggregator
 from probing.errors import ProbingError
 from probing.model.attention import Packing
+from probing.model.dropout import Dropout
 from probing.model.transformer import Transformer
 
 AggregatorFactory = Callable[..., nn.Module]
@@ -29,7 +30,7 @@ class Classifier(nn.Module):
         super().__init__()
         self.encoder = encoder
         self.head = nn.Sequential(
-            nn.Linear(encoder_dim, head_dim), nn.ReLU(), nn.Dropout(dropout), nn.Linear(head_dim, num_classes)
+            nn.Linear(encoder_dim, head_dim), nn.ReLU(), Dropout(dropout), nn.Linear(head_dim, num_classes)
         )
 
     def forward(self, tokens_T: Tensor, packing: Packing) -> Tensor:

@@ -7,6 +7,7 @@ Shapes: T tokens of the batch laid end to end, B sentences, d model width.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable
 
@@ -14,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from probing.model.attention import Packing, SelfAttention
+from probing.model.dropout import Dropout
 
 
 class Transformer(nn.Module):
@@ -37,11 +39,11 @@ class Transformer(nn.Module):
             for aggregator in aggregators
         )
         self.norm = nn.LayerNorm(model_dim)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, tokens_T: Tensor, packing: Packing) -> Tensor:
         hidden_Td = self.embedding(tokens_T) * math.sqrt(self.embedding.embedding_dim)
-        hidden_Td = hidden_Td + sinusoids(packing.positions, self.embedding.embedding_dim, hidden_Td.dtype)
+        hidden_Td = hidden_Td + encode_positions(packing, hidden_Td)
         hidden_Td = self.dropout(hidden_Td)
         for layer in self.layers:
             hidden_Td = layer(hidden_Td, packing)
@@ -65,12 +67,25 @@ class Layer(nn.Module):
             if isinstance(module, nn.Linear):
                 nn.init.xavier_uniform_(module.weight)
                 nn.init.zeros_(module.bias)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, hidden_Td: Tensor, packing: Packing) -> Tensor:
         hidden_Td = hidden_Td + self.dropout(self.attention(self.attention_norm(hidden_Td), packing))
         added_Td: Tensor = self.dropout(self.feed_forward(self.feed_forward_norm(hidden_Td)))
         return hidden_Td + added_Td
+
+
+def encode_positions(packing: Packing, like_Td: Tensor) -> Tensor:
+    """Return the encodings (T, d) of the tokens' positions, from a table that is made once."""
+    rows = max(64, 1 << (packing.mask.shape[-1] - 1).bit_length())
+    table = _tabulate(rows, like_Td.shape[1], like_Td.dtype, like_Td.device)
+    return table.index_select(0, packing.positions)
+
+
+@functools.lru_cache(maxsize=8)
+def _tabulate(rows: int, model_dim: int, dtype: torch.dtype, device: torch.device) -> Tensor:
+    with torch.inference_mode(False):  # a table that evaluation made must serve training too
+        return sinusoids(torch.arange(rows, device=device), model_dim, dtype)
 
 
 def sinusoids(positions: Tensor, model_dim: int, dtype: torch.dtype = torch.float32) -> Tensor:

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from probing.model.classifier import build_aggregator
-from probing.model.transformer import Transformer, mean_of_tokens, sinusoids
+from probing.model.transformer import Transformer, encode_positions, mean_of_tokens, sinusoids
 from probing.registry import AGGREGATORS
 
 LENGTHS = [3, 1, 6, 2]
@@ -119,3 +119,24 @@ def test_dropout_acts_in_training_alone(pack):
 def test_embeddings_start_at_the_scale_of_the_positions():
     scale = float(build().embedding.weight.detach().std()) * math.sqrt(WIDTH)
     assert scale == pytest.approx(1.0, rel=0.2)
+
+
+def test_positions_are_read_from_a_table_in_every_mode_and_type(pack):
+    packing = pack([70, 3])
+    for dtype in (torch.float32, torch.float64):
+        hidden = torch.zeros(73, 10, dtype=dtype)
+        with torch.inference_mode():
+            evaluated = encode_positions(packing, hidden)
+        trained = encode_positions(packing, hidden)
+        assert trained.dtype == dtype
+        assert torch.equal(trained, evaluated)
+        assert torch.equal(trained, sinusoids(packing.positions, 10, dtype))
+
+
+def test_a_model_that_was_evaluated_first_can_be_trained(pack):
+    model, packing = build(), pack([4, 2])
+    tokens = torch.randint(VOCABULARY, (6,))
+    with torch.inference_mode():
+        model.eval()(tokens, packing)
+    model.train()(tokens, packing).sum().backward()
+    assert model.embedding.weight.grad is not None
