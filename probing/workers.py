@@ -7,6 +7,7 @@ import signal
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import Any, TypeVar
@@ -55,13 +56,16 @@ class Workers:
     def _execute_in_processes(
         self, run_cell: RunCell[Cell, Outcome], cells: Sequence[Cell], on_status: Callable[[Status], None]
     ) -> Iterator[tuple[Cell, Outcome]]:
-        with get_context("spawn").Manager() as manager:
+        with _interrupts_ignored():
+            server = get_context("spawn").Manager()
+        with server as manager:
             statuses = manager.Queue()
             listener = threading.Thread(target=_listen, args=(statuses, on_status), daemon=True)
             listener.start()
             parallel = joblib.Parallel(n_jobs=self.jobs, return_as="generator_unordered", batch_size=1)
             job = joblib.delayed(_run_in_worker)
-            outcomes = parallel(job(run_cell, cell, self.device, self.threads, statuses) for cell in cells)
+            with _interrupts_ignored():
+                outcomes = parallel(job(run_cell, cell, self.device, self.threads, statuses) for cell in cells)
             try:
                 for outcome in outcomes:  # noqa: UP028 - `yield from` would close the outcomes before we can
                     yield outcome
@@ -76,6 +80,19 @@ class Workers:
                 listener.join(timeout=5)
 
 
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Let processes that start meanwhile ignore Ctrl-C for life: it reaches the whole group, and this one ends them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def _listen(statuses: Any, on_status: Callable[[Status], None]) -> None:
     while (status := statuses.get()) is not None:
         on_status(status)
@@ -84,7 +101,7 @@ def _listen(statuses: Any, on_status: Callable[[Status], None]) -> None:
 def _run_in_worker(
     run_cell: RunCell[Cell, Outcome], cell: Cell, device: torch.device, threads: int, statuses: Any
 ) -> tuple[Cell, Outcome]:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the main process ends the workers.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # in workers that were started later, too
     logging.getLogger("probing").setLevel(logging.ERROR)  # The main process has said it.
     torch.set_num_threads(threads)
     return cell, run_cell(cell, device, statuses.put)
