@@ -103,12 +103,11 @@ def _main_clause(root: Tree) -> tuple[Children, int, str] | None:
         label, children = node
         if isinstance(children, str):
             return None
-        for wanted in _CLAUSE_HEADS.get(label, ()):
-            place = next((i for i, child in enumerate(children) if child[0] == wanted), -1)
-            if place >= 0:
-                break
-        else:
+        labels = [child[0] for child in children]
+        wanted = next(filter(labels.__contains__, _CLAUSE_HEADS.get(label, ())), None)
+        if wanted is None:
             return None
+        place = labels.index(wanted)
         if wanted == "VP" or isinstance(children[place][1], str):
             return children, place, label
         node = children[place]
@@ -120,17 +119,17 @@ def _lexical_phrase(node: Tree) -> tuple[Children, int] | None:
         children = node[1]
         if isinstance(children, str):
             return ((node,), 0)
-        verb = next((i for i, child in enumerate(children) if _is_verb(child)), -1)
-        inner = next((child for child in children if child[0] == "VP"), None)
+        verb, inner = -1, None
+        for place, (tag, content) in enumerate(children):
+            if tag == "VP":
+                inner = inner or children[place]
+            elif verb < 0 and (tag[:2] == "VB" or tag == "MD" or tag == "TO") and isinstance(content, str):
+                verb = place
         if verb >= 0 and (inner is None or not _is_auxiliary(children[verb])):
             return children, verb
         if inner is None:
             return None
         node = inner
-
-
-def _is_verb(node: Tree) -> bool:
-    return isinstance(node[1], str) and (node[0].startswith("VB") or node[0] in ("MD", "TO"))
 
 
 def _is_auxiliary(node: Tree) -> bool:
