@@ -99,13 +99,17 @@ def run(quiet: bool, verbose: bool, layers_with_aggregator: str | None, **option
 @main.command()
 @click.option("--results", type=FOLDER, default="results", show_default=True, help="The folder of the records.")
 @click.option("--format", type=FORMATS, default="table", show_default=True, help="How to print it.")
-@click.option("--against", type=click.Choice(["paper"]), help="Add the paper's figures and the differences to them.")
+@click.option("--compare", "reference", metavar="MODEL", help="Mark what differs significantly from this model.")
+@click.option("--against", type=click.Choice(["paper"]), help="Add the paper's figures, and check its claims.")
 @click.option("-o", "--output", type=FILE, help="Write to a file instead of the terminal.")
-def report(results: Path, format: str, against: str | None, output: Path | None) -> None:
+def report(results: Path, format: str, reference: str | None, against: str | None, output: Path | None) -> None:
     """Print the comparison table across Base, Simple, EM and all others found.
+
+    Each figure has its 95 % interval; bold are the best of a column and all that are not significantly worse.
 
     \b
     probe report
+    probe report --compare base
     probe report --against paper
     probe report --format latex -o table.tex
     probe report --format csv | cut -d, -f5,7,11
@@ -117,6 +121,7 @@ def report(results: Path, format: str, against: str | None, output: Path | None)
         results,
         format,
         against_paper=against == "paper",
+        reference=reference,
         colour=colour,
         on_damaged=lambda line: click.echo(line, err=True),
     )
@@ -124,6 +129,28 @@ def report(results: Path, format: str, against: str | None, output: Path | None)
         click.echo(text)
     else:
         output.write_text(text + "\n", encoding="utf-8")
+
+
+@main.command()
+@click.argument("first", metavar="A")
+@click.argument("second", metavar="B")
+@click.option("--results", type=FOLDER, default="results", show_default=True, help="The folder of the records.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+def compare(first: str, second: str, results: Path, as_json: bool) -> None:
+    """Compare two models, task by task and overall.
+
+    A and B are models as `probe report` calls them, or by their registered names. Differences are A - B, paired on the
+    test sentences, with 95 % intervals and p-values.
+
+    \b
+    probe compare em base
+    probe compare "EM (iterations=2)" "EM (iterations=3)"
+    probe compare em simple --json
+    """
+    from probing.report.comparison import load_and_compare
+
+    text = load_and_compare(results, first, second, as_json=as_json, on_damaged=lambda line: click.echo(line, err=True))
+    click.echo(text)
 
 
 @main.command()

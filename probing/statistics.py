@@ -75,8 +75,7 @@ def accuracy_interval(right: Right) -> Interval:
     if seeds == 1 or share in (0.0, 1.0):
         return wilson_interval(share, sentences)
     whole = add_parts([_seed_part(right), _sentence_part(right)])
-    # More than all answers together there cannot be, however well the seeds happen to agree.
-    size = min(share * (1 - share) / whole.variance, seeds * sentences) if whole.variance else sentences
+    size = share * (1 - share) / whole.variance if whole.variance else sentences
     return wilson_interval(share, size, freedom=whole.freedom)
 
 
@@ -205,9 +204,14 @@ def _student_quantile(freedom: float) -> float:
 
 
 def _seed_part(right: Right) -> Part:
-    """Return what the draw of S seeds adds to the variance of their mean, with the noise of each answer."""
-    seeds = len(right)
-    return Part(float(right.mean(axis=1).var(ddof=1)) / seeds, seeds - 1)
+    """Return what the draw of S seeds adds to the variance of their mean, with the noise of each answer.
+
+    Few seeds can agree by luck: the noise of the answers, which is known much better, is the least there is.
+    """
+    seeds, sentences = right.shape
+    between = float(right.mean(axis=1).var(ddof=1)) / seeds
+    noise = _residual(right) / sentences
+    return Part(between, seeds - 1) if between >= noise else Part(noise, (seeds - 1) * (sentences - 1))
 
 
 def _sentence_part(right: Right) -> Part:
@@ -264,6 +268,9 @@ def _resample_seeds(right: Right, rng: np.random.Generator) -> Floats:
     """Return deviations of the mean over resampled seeds, widened as S of S seeds vary too little (Rao & Wu 1988)."""
     accuracies = right.mean(axis=1)
     seeds = len(accuracies)
+    part = _seed_part(right)
+    if part.freedom > seeds - 1:  # the seeds do not differ beyond the noise of n answers, which is normal
+        return rng.normal(0, math.sqrt(part.variance), RESAMPLES)
     drawn = accuracies[rng.integers(seeds, size=(RESAMPLES, seeds))].mean(axis=1) - accuracies.mean()
     return np.asarray(drawn * math.sqrt(seeds / (seeds - 1)), dtype=np.float64)
 

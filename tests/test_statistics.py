@@ -91,6 +91,18 @@ def test_the_parts_of_a_variance_are_those_of_a_two_way_table():
         assert (bound - mean) ** 2 == pytest.approx(quantile**2 * bound * (1 - bound) * variance / (mean * (1 - mean)))
 
 
+def test_seeds_that_agree_by_luck_leave_the_noise_of_their_answers():
+    """Three seeds with equal accuracy but other mistakes: the variance of coin tosses is left, known from all answers."""
+    right = answers("1111111000 0001111111 1101101110")
+    part = statistics._seed_part(right)
+    assert right.mean(axis=1).tolist() == pytest.approx([0.7, 0.7, 0.7])
+    residuals = right - right.mean(axis=1, keepdims=True) - right.mean(axis=0) + right.mean()
+    assert part.variance == pytest.approx(np.square(residuals).sum() / (2 * 9) / 30)
+    assert part.freedom == 2 * 9
+    deviations = statistics._resample_seeds(right, np.random.default_rng(0))
+    assert np.std(deviations) == pytest.approx(math.sqrt(part.variance), rel=0.03)
+
+
 def test_degrees_of_freedom_are_those_of_welch():
     first, second = [27.5, 21.0, 19.0, 23.6, 17.0], [27.1, 22.0, 20.8, 23.4]
     parts = [Part(float(np.var(sample, ddof=1)) / len(sample), len(sample) - 1) for sample in (first, second)]
@@ -116,7 +128,7 @@ def test_the_smallest_tables_have_intervals(text):
     assert interval.low < interval.high
 
 
-@pytest.mark.parametrize(("seeds", "spread"), [(1, 0.0), (2, 0.03), (5, 0.0), (5, 0.03)])
+@pytest.mark.parametrize(("seeds", "spread"), [(1, 0.0), (2, 0.0), (3, 0.02), (5, 0.0), (5, 0.04)])
 def test_95_percent_of_the_intervals_hold_the_truth(seeds, spread):
     rng = np.random.default_rng(1)
     repeats, held = 600, 0
@@ -264,7 +276,9 @@ def test_the_average_over_tasks():
     variance = sum(add_parts(one.parts).variance for one in alone) / 16
     assert add_parts(average.parts).variance == pytest.approx(variance)
     assert np.std(average.deviations) == pytest.approx(math.sqrt(variance), rel=0.05)
-    assert average.p < min(one.p for one in alone)
+    widths = [one.interval.high - one.interval.low for one in (average, *alone)]
+    assert widths[0] < min(widths[1:])
+    assert average.p < 0.01
     single = average_comparisons([compare(first[:1], second[:1]) for first, second in pairs])
     assert single.test == "randomisation"
     assert single.discordant is None
@@ -311,7 +325,6 @@ def test_false_positives_stay_at_5_percent(few_resamples, seeds, spread, alike):
     repeats = 300
     found = share_significant(np.random.default_rng(8), seeds=seeds, spread=spread, alike=alike, repeats=repeats)
     assert stats.binomtest(found, repeats, 0.05, alternative="greater").pvalue > 0.001
-    assert found >= 1  # a test that never finds anything is no test
 
 
 @pytest.mark.parametrize(("seeds", "spread"), [(1, 0.0), (3, 0.01), (5, 0.02)])

@@ -10,33 +10,46 @@ from pathlib import Path
 from tabulate import tabulate
 
 from probing.errors import ProbingError
+from probing.report.claims import Claim
 from probing.report.frame import make_frame
 from probing.report.table import Row, Table, Value, make_tables
 from probing.results import Result, Store
 
 MISSING = "–"
+CLAIMS_HEADING = "The paper's claims, and what these results say about them"
 
 
 def load_and_render(
-    folder: Path, format: str, *, against_paper: bool, colour: bool, on_damaged: Callable[[str], None]
+    folder: Path,
+    format: str,
+    *,
+    against_paper: bool = False,
+    reference: str | None = None,
+    colour: bool = False,
+    on_damaged: Callable[[str], None],
 ) -> str:
     """Return the report on a results folder; with nothing to report, say what to run."""
     results = Store(folder).load(on_damaged)
     if not results:
         raise ProbingError(f"{folder}: no results there. Run `probe run --task all --aggregator all` first")
-    return render(results, format, against_paper=against_paper, colour=colour)
+    return render(results, format, against_paper=against_paper, reference=reference, colour=colour)
 
 
 def render(
-    results: Sequence[Result], format: str = "table", *, against_paper: bool = False, colour: bool = False
+    results: Sequence[Result],
+    format: str = "table",
+    *,
+    against_paper: bool = False,
+    reference: str | None = None,
+    colour: bool = False,
 ) -> str:
     """Return the report on some records as table, markdown, latex, csv or json."""
     if format in ("csv", "json"):
-        frame = make_frame(results, against_paper=against_paper)
+        frame = make_frame(results, against_paper=against_paper, reference=reference)
         if format == "json":
             return frame.to_json(orient="records", indent=2, force_ascii=False, double_precision=15)
         return frame.assign(settings=frame["settings"].map(json.dumps)).to_csv(index=False).rstrip("\n")
-    tables = make_tables(results, against_paper=against_paper)
+    tables = make_tables(results, against_paper=against_paper, reference=reference)
     if format == "latex":
         labels = ["tab:probing", *(f"tab:probing-{number}" for number in range(2, len(tables) + 1))]
         return "\n\n".join(map(render_latex, tables, labels))
@@ -48,28 +61,36 @@ def render(
 
 
 def render_text(table: Table, *, colour: bool = False) -> str:
-    """Return the table for a terminal; the best of a column is bold, or starred where nothing can be bold."""
+    """Return the table for a terminal; the best of a column are bold, or starred where nothing can be bold."""
 
-    def mark(text: str) -> str:
-        return f"\033[1m{text}\033[0m" if colour else f"*{text}"
+    def show(value: Value, figure: str) -> str:
+        # Marks stand before the figure, so that digits stay below digits.
+        best = f"\033[1m{figure}\033[0m" if colour else f"*{figure}"
+        return "\n".join(filter(None, [value.mark + (best if value.best else figure), value.half_width()]))
 
     headers = ["Model", *(f"{family}\n{_one_line(column)}" for family, column in _headers(table))]
     body = tabulate(
-        _cells(table, mark),
+        _cells(table, show),
         headers,
         tablefmt="simple",
         disable_numparse=True,
         colalign=("left", *("right" for _ in table.columns)),
     )
-    best = "Bold" if colour else "*"
-    lines = [f"{table.caption} {best}: best of its column.", *_notes(table)]
-    return "\n".join([body, "", *map(_one_line, lines)])
+    lines = [table.caption, f"{'Bold' if colour else '*'}: {table.legend}", table.marks, *_notes(table)]
+    if table.claims:
+        lines += [f"{CLAIMS_HEADING}:", *(f"- {_describe(claim)}" for claim in table.claims)]
+    return "\n".join([body, "", *(_one_line(line) for line in lines if line)])
 
 
 def render_markdown(table: Table) -> str:
     """Return the table in GitHub's Markdown."""
+
+    def show(value: Value, figure: str) -> str:
+        best = (f"**{figure}**" if value.best else figure) + value.mark
+        return "<br>".join(filter(None, [best, value.half_width()]))
+
     headers = ["Model", *(f"{family}<br>{_escape_markdown(column)}" for family, column in _headers(table))]
-    rows = [[_escape_markdown(row[0]), *row[1:]] for row in _cells(table, lambda text: f"**{text}**")]
+    rows = [[_escape_markdown(row[0]), *row[1:]] for row in _cells(table, show)]
     body = tabulate(
         rows,
         headers,
@@ -77,8 +98,13 @@ def render_markdown(table: Table) -> str:
         disable_numparse=True,
         colalign=("left", *("right" for _ in table.columns)),
     )
-    notes = [_escape_markdown(note) for note in _notes(table)]
-    return "\n\n".join([body, f"{_escape_markdown(table.caption)} **Bold**: best of its column.", *notes])
+    legend = " ".join(filter(None, [table.caption, "BOLD", table.legend, table.marks]))
+    blocks = [body, _escape_markdown(legend).replace("BOLD", "**Bold**:", 1)]
+    blocks += [_escape_markdown(note) for note in _notes(table)]
+    if table.claims:
+        claims = "\n".join(f"- {_escape_markdown(_describe(claim))}" for claim in table.claims)
+        blocks += [f"{_escape_markdown(CLAIMS_HEADING)}:", claims]
+    return "\n\n".join(blocks)
 
 
 def render_latex(table: Table, label: str) -> str:
@@ -100,16 +126,31 @@ def render_latex(table: Table, label: str) -> str:
         r"    \midrule",
     ]
     for row in table.rows:
-        cells = [_latex_value(row, row.values.get(column)) for column in table.columns]
-        lines.append(f"    {_escape_latex(row.label)} & {' & '.join(cells)} \\\\")
+        lines += _latex_rows(row, table)
+    legend = " ".join(filter(None, [table.caption, f"Bold: {table.legend}", table.marks, *_notes(table)]))
     lines += [
         r"    \bottomrule",
         r"  \end{tabular}",
-        rf"  \caption{{{_escape_latex(' '.join([table.caption, 'Bold: best of its column.', *_notes(table)]))}}}",
+        rf"  \caption{{{_escape_latex(legend)}}}",
         rf"  \label{{{label}}}",
         r"\end{table*}",
     ]
+    if table.claims:
+        items = [rf"  \item {_escape_latex(_describe(claim))}" for claim in table.claims]
+        heading = f"{_escape_latex(CLAIMS_HEADING)}:"
+        lines += ["", heading, r"\begin{itemize}", *items, r"\end{itemize}"]
     return "\n".join(lines)
+
+
+def _latex_rows(row: Row, table: Table) -> list[str]:
+    """Return a model's line, and below it one of intervals where there are any."""
+    values = [row.values.get(column) for column in table.columns]
+    lines = [f"    {_escape_latex(row.label)} & {' & '.join(_latex_value(row, value) for value in values)} \\\\"]
+    halves = ["" if value is None else value.half_width() for value in values]
+    if any(halves):
+        small = [rf"{{\scriptsize {_escape_latex(half)}}}" if half else "" for half in halves]
+        lines.append(f"    & {' & '.join(small)} \\\\")
+    return lines
 
 
 def _headers(table: Table) -> list[tuple[str, str]]:
@@ -122,24 +163,32 @@ def _headers(table: Table) -> list[tuple[str, str]]:
     return headers
 
 
-def _cells(table: Table, mark: Callable[[str], str]) -> list[list[str]]:
-    return [
-        [_one_line(row.label), *(_value(row, row.values.get(column), mark) for column in table.columns)]
-        for row in table.rows
-    ]
+def _cells(table: Table, show: Callable[[Value, str], str]) -> list[list[str]]:
+    """Return the rows as texts; `show` dresses a figure in what is known about it."""
 
+    def cell(row: Row, column: str) -> str:
+        value = row.values.get(column)
+        return MISSING if value is None else show(value, value.text(signed=row.signed))
 
-def _value(row: Row, value: Value | None, mark: Callable[[str], str]) -> str:
-    if value is None:
-        return MISSING
-    text = value.text(signed=row.signed)
-    return mark(text) if value.best else text
+    return [[_one_line(row.label), *(cell(row, column) for column in table.columns)] for row in table.rows]
 
 
 def _latex_value(row: Row, value: Value | None) -> str:
-    text = "--" if value is None else value.text(signed=row.signed).replace("±", r"$\pm$")
-    text = text.replace("-", "$-$", 1) if text.startswith("-") and value is not None else text
-    return rf"\textbf{{{text}}}" if value is not None and value.best else text
+    if value is None:
+        return "--"
+    text = value.text(signed=row.signed)
+    text = text.replace("-", "$-$", 1) if text.startswith("-") else text
+    text = rf"\textbf{{{text}}}" if value.best else text
+    # Marks take no room, so that digits stay below digits.
+    return text + (rf"\rlap{{{_escape_latex(value.mark)}}}" if value.mark else "")
+
+
+def _claims_heading(table: Table) -> str:
+    return "The paper's claims and what these results say about them"
+
+
+def _describe(claim: Claim) -> str:
+    return f"{claim.text}: {claim.answer} ({claim.numbers})"
 
 
 def _notes(table: Table) -> Sequence[str]:
@@ -160,6 +209,7 @@ def _escape_markdown(text: str) -> str:
 _LATEX = (
     {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "|": r"\textbar{}"}
     | {"<": r"\textless{}", ">": r"\textgreater{}", "−": "$-$", "±": r"$\pm$", "–": "--"}
+    | {"†": r"$^\dagger$", "‡": r"$^\ddagger$", "≥": r"$\geq$"}
     | {c: f"\\{c}" for c in "&%$#_{}"}
     # At the start of a row these would be taken for an argument of the line break before.
     | {c: f"{{{c}}}" for c in "[]*"}

@@ -7,6 +7,8 @@ from typing import Any
 
 import pandas as pd
 
+from probing.report.groups import group_results
+from probing.report.significance import Analysis, analyse_groups
 from probing.results import Result
 from probing.tasks import TASKS
 
@@ -33,12 +35,26 @@ COLUMNS = (
     "settings",
     "error",
     "key",
+    "mean_accuracy",
+    "low",
+    "high",
+    "best",
+    "compared_with",
+    "p",
+    "p_holm",
 )
+"""From `mean_accuracy` on, the figures are those of the cell: of one model and task, over all its seeds."""
 
 
-def make_frame(results: Sequence[Result], *, against_paper: bool = False) -> pd.DataFrame:
-    """Return the records in long form; scores of failed cells are missing."""
-    frame = pd.DataFrame([_row(result) for result in results], columns=list(COLUMNS))
+def make_frame(results: Sequence[Result], *, against_paper: bool = False, reference: str | None = None) -> pd.DataFrame:
+    """Return the records in long form; scores of failed cells are missing.
+
+    The p-values are of the comparison with the reference, or with the column's best model if none is named.
+    """
+    cells: dict[int, dict[str, Any]] = {}
+    for analysis in analyse_groups(group_results(results), reference):
+        cells |= _describe_cells(analysis)
+    frame = pd.DataFrame([_row(result) | cells.get(id(result), {}) for result in results], columns=list(COLUMNS))
     # Failed cells have no scores; whole numbers stay whole numbers beside a missing one.
     frame = frame.astype(dict.fromkeys(("best_epoch", "epochs", "parameters"), "Int64"))
     if against_paper:
@@ -46,6 +62,24 @@ def make_frame(results: Sequence[Result], *, against_paper: bool = False) -> pd.
         frame["paper_accuracy"] = [printed.get((result.task, result.model.name)) for result in results]
         frame["difference"] = frame["test_accuracy"] - pd.to_numeric(frame["paper_accuracy"])
     return frame
+
+
+def _describe_cells(analysis: Analysis) -> dict[int, dict[str, Any]]:
+    """Return what is known of each finished record's cell, by the record's identity."""
+    described: dict[int, dict[str, Any]] = {}
+    for model in analysis.group.models:
+        for task, cell in model.cells.items():
+            columns: dict[str, Any] = {
+                "mean_accuracy": cell.accuracy,
+                "low": 100 * cell.interval.low,
+                "high": 100 * cell.interval.high,
+                "best": (model.label, task) in analysis.best,
+            }
+            if verdict := analysis.verdicts.get((model.label, task)):
+                other = analysis.reference.label if analysis.reference else analysis.leaders[task]
+                columns |= {"compared_with": other, "p": verdict.p, "p_holm": verdict.p_holm}
+            described |= dict.fromkeys(map(id, cell.records), columns)
+    return described
 
 
 def _row(result: Result) -> dict[str, Any]:

@@ -1,19 +1,19 @@
-"""The paper's Table 1 from records: models as rows, tasks as columns grouped by family, one table per data set.
-
-Results of different data, or of different presets, never share a table.
-"""
+"""The paper's Table 1 from records: models as rows, tasks as columns grouped by family, one table per data set."""
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from probing.registry import AGGREGATORS
+from probing.report.claims import Claim, check_claims
+from probing.report.groups import AVERAGE, Group, Model, group_results
+from probing.report.sanity import find_changed_files, find_doubts
+from probing.report.significance import TESTS, Analysis, analyse_groups, average
 from probing.results import Result
-from probing.tasks import COUNTERPARTS, FAMILIES, TASKS
-
-AVERAGE = "Avg."
+from probing.statistics import Interval, average_interval
+from probing.tasks import TASKS
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,14 +21,20 @@ class Value:
     """A cell of the table: a percentage, or a difference of two."""
 
     mean: float
-    spread: float | None = None
-    """The standard deviation over seeds, where there are several."""
+    interval: Interval | None = None
+    """95 %, in percent; figures that were not measured here have none."""
     best: bool = False
+    """Whether it is the best of its column, or not significantly worse."""
+    mark: str = ""
+    """† or ‡ where it differs significantly from the reference."""
 
     def text(self, *, signed: bool = False) -> str:
         rounded = round(self.mean, 2) + 0.0  # -0.00 would claim a difference
-        mean = f"{rounded:+.2f}" if signed else f"{rounded:.2f}"
-        return mean if self.spread is None else f"{mean} ±{self.spread:.2f}"
+        return f"{rounded:+.2f}" if signed else f"{rounded:.2f}"
+
+    def half_width(self) -> str:
+        """Return how far the interval reaches, ± half its width, or nothing."""
+        return "" if self.interval is None else f"±{(self.interval.high - self.interval.low) / 2:.2f}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,188 +57,133 @@ class Table:
     caption: str
     families: Mapping[str, str]
     """Column -> family, in order; the average has none."""
+    columns: Sequence[str]
     rows: Sequence[Row]
+    legend: str = ""
+    """What bold means."""
+    marks: str = ""
+    """What † and ‡ mean, where there is a reference."""
     notes: Sequence[str] = field(default=())
-
-    @property
-    def columns(self) -> list[str]:
-        return [*self.families, AVERAGE] if len(self.families) > 1 else list(self.families)
+    claims: Sequence[Claim] = field(default=())
 
 
-def make_tables(results: Sequence[Result], *, against_paper: bool = False) -> list[Table]:
+def make_tables(results: Sequence[Result], *, against_paper: bool = False, reference: str | None = None) -> list[Table]:
     """Return a table for every data set and preset among the records."""
-    groups = _group_by_data(results)
-    return [_make_table(group, against_paper, _changed_files(group, groups)) for group in groups]
-
-
-def _group_by_data(results: Sequence[Result]) -> list[list[Result]]:
-    """Split records so that in each group a task always has the same file."""
-    groups: list[tuple[tuple[str, str | None, str], dict[str, str], list[Result]]] = []
-    for result in sorted(results, key=lambda r: (r.data.name, r.preset, r.timing.finished_at, r.key)):
-        name = (result.data.name, result.data.datasheet, result.preset)
-        for group_name, files, members in groups:
-            if group_name == name and files.setdefault(result.task, result.data.sha256) == result.data.sha256:
-                members.append(result)
-                break
-        else:
-            groups.append((name, {result.task: result.data.sha256}, [result]))
-    return [members for _, _, members in groups]
-
-
-def _changed_files(group: Sequence[Result], groups: Sequence[Sequence[Result]]) -> list[str]:
-    """Return a note for each task whose file differs from the one in another table with the same caption."""
-    files = {(r.data.name, r.data.datasheet, r.preset, r.task): r.data.sha256 for r in group}
-    changed = {
-        r.task
-        for other in groups
-        for r in other
-        if files.get((r.data.name, r.data.datasheet, r.preset, r.task), r.data.sha256) != r.data.sha256
-    }
+    groups = group_results(results)
     return [
-        f"the file of {task} is the one with SHA-256 {sha256[:12]}; another table has another"
-        for (*_, task), sha256 in files.items()
-        if task in changed
-    ]
-
-
-def _make_table(results: Sequence[Result], against_paper: bool, changed_files: Sequence[str]) -> Table:
-    families = _order_tasks(results)
-    models = _group_by_model(results)
-    finished = [
-        (label, scored) for label, members in models if (scored := [r for r in members if r.scores is not None])
-    ]
-    rows = [_majority_row(results, families)]
-    rows += _mark_best([_model_row(label, members, families) for label, members in finished])
-    if against_paper:
-        rows += _paper_rows(rows, families)
-    return Table(_caption(results), families, rows, [*changed_files, *_notes(models)])
-
-
-def _order_tasks(results: Sequence[Result]) -> dict[str, str]:
-    """Return task -> family, in the order of the paper's table, a user's own tasks last."""
-    known = [task.name for task in TASKS + COUNTERPARTS]
-    found = {result.task: result.family for result in results}
-
-    def place(task: str) -> tuple[int, int, str]:
-        families: Sequence[str] = FAMILIES
-        return (families.index(found[task]), known.index(task) if task in known else len(known), task)
-
-    return {task: found[task] for task in sorted(found, key=place)}
-
-
-def _group_by_model(results: Sequence[Result]) -> list[tuple[str, list[Result]]]:
-    """Return the rows: a model with one way of being set up, labelled by what sets it apart."""
-    groups: dict[tuple[str, str, str], list[Result]] = {}
-    for result in results:
-        groups.setdefault((result.model.name, result.model.version, repr(_flat(result))), []).append(result)
-    builtins = list(AGGREGATORS.builtins)
-
-    def place(key: tuple[str, str, str]) -> tuple[int, str, str, str]:
-        return (builtins.index(key[0]) if key[0] in builtins else len(builtins), *key)
-
-    ordered = sorted(groups, key=place)
-    settings = {key: _flat(groups[key][0]) for key in ordered}
-    rows = []
-    for key in ordered:
-        label = groups[key][0].model.label
-        twins = [settings[other] for other in ordered if groups[other][0].model.label == label]
-        differing = [name for name in settings[key] if len({str(twin.get(name)) for twin in twins}) > 1]
-        marks = [f"{name.partition('.')[2]}={settings[key][name]}" for name in differing]
-        same = [k for k in ordered if k != key and groups[k][0].model.label == label and settings[k] == settings[key]]
-        if any(other[0] != key[0] for other in same):
-            marks.append(key[0])
-        if any(other[0] == key[0] for other in same):
-            marks.append(f"version {key[1][:8]}")
-        rows.append((f"{label} ({', '.join(marks)})" if marks else label, groups[key]))
-    return rows
-
-
-def _flat(result: Result) -> dict[str, object]:
-    return {f"{section}.{name}": value for section, values in result.settings.items() for name, value in values.items()}
-
-
-def _model_row(label: str, results: Sequence[Result], families: Mapping[str, str]) -> Row:
-    values = {}
-    for task in families:
-        scores = [r.scores.test_accuracy for r in results if r.task == task and r.scores is not None]
-        if scores:
-            values[task] = Value(statistics.fmean(scores), statistics.stdev(scores) if len(scores) > 1 else None)
-    return Row(label, _with_average(values, families), model=results[0].model.name)
-
-
-def _majority_row(results: Sequence[Result], families: Mapping[str, str]) -> Row:
-    values = {r.task: Value(r.scores.majority_accuracy) for r in results if r.scores is not None}
-    return Row("Majority", _with_average(values, families))
-
-
-def _with_average(values: dict[str, Value], families: Mapping[str, str]) -> dict[str, Value]:
-    """Add the average over tasks, unless a task is missing: it would not be comparable."""
-    if len(values) == len(families) and len(families) > 1:
-        values[AVERAGE] = Value(statistics.fmean(value.mean for value in values.values()))
-    return values
-
-
-def _mark_best(rows: Sequence[Row]) -> list[Row]:
-    """Mark the best of each column as printed; equal figures are equally good."""
-    tops: dict[str, float] = {}
-    for row in rows:
-        for column, value in row.values.items():
-            tops[column] = max(tops.get(column, value.mean), value.mean)
-    return [
-        replace(
-            row,
-            values={
-                column: replace(value, best=round(value.mean, 2) == round(tops[column], 2))
-                for column, value in row.values.items()
-            },
+        _make_table(
+            analysis, against_paper, [*find_changed_files(analysis.group, groups), *_missing(analysis, reference)]
         )
-        for row in rows
+        for analysis in analyse_groups(groups, reference)
     ]
 
 
-def _paper_rows(rows: Sequence[Row], families: Mapping[str, str]) -> list[Row]:
+def _missing(analysis: Analysis, reference: str | None) -> list[str]:
+    return [f"{reference} has no results here, so nothing is compared with it"] * (
+        reference is not None and analysis.reference is None
+    )
+
+
+def _make_table(analysis: Analysis, against_paper: bool, notes: Sequence[str]) -> Table:
+    group = analysis.group
+    rows = [_majority_row(group)]
+    rows += [_model_row(model, analysis) for model in group.models if model.cells]
+    if against_paper:
+        rows += _paper_rows(rows, group)
+        if (data := group.results[0].data.name) != "senteval":
+            notes = [f"the paper's figures are on SentEval's data, these results on {data}", *notes]
+    claims = check_claims(analysis.comparer) if against_paper else []
+    if against_paper and not claims:
+        notes = [*notes, "the paper's claims are about routing and Base, and one of the two has no results here"]
+    return Table(
+        caption=_caption(group),
+        families=group.families,
+        columns=group.columns,
+        rows=rows,
+        legend=_legend(analysis),
+        marks=_explain_marks(analysis),
+        notes=[*notes, *analysis.comparer.incomparable, *find_doubts(group)],
+        claims=claims,
+    )
+
+
+def _model_row(model: Model, analysis: Analysis) -> Row:
+    intervals = {task: _percent(cell.interval) for task, cell in model.cells.items()}
+    means = average(model, analysis.group)
+    values = {}
+    for column, mean in means.items():
+        key = (model.label, column)
+        values[column] = Value(
+            mean,
+            intervals[column] if column != AVERAGE else _average_interval(means, intervals),
+            best=key in analysis.best,
+            mark=analysis.verdicts[key].mark if analysis.reference and key in analysis.verdicts else "",
+        )
+    return Row(model.label, values, model=model.name)
+
+
+def _majority_row(group: Group) -> Row:
+    cells = {task: cell for model in group.models for task, cell in model.cells.items()}
+    means = {task: cells[task].majority for task in group.families if task in cells}
+    intervals = {task: _percent(cells[task].majority_interval) for task in means}
+    values = {task: Value(mean, intervals[task]) for task, mean in means.items()}
+    if AVERAGE in group.columns and len(means) == len(group.families):
+        values[AVERAGE] = Value(statistics.fmean(means.values()), _average_interval(means, intervals))
+    return Row("Majority", values)
+
+
+def _percent(interval: Interval) -> Interval:
+    return Interval(100 * interval.low, 100 * interval.high)
+
+
+def _average_interval(means: Mapping[str, float], intervals: Mapping[str, Interval]) -> Interval:
+    tasks = [task for task in means if task != AVERAGE]
+    return average_interval([means[task] for task in tasks], [intervals[task] for task in tasks])
+
+
+def _paper_rows(rows: Sequence[Row], group: Group) -> list[Row]:
     """Return the paper's figures for the models found, each followed by the differences ours - paper."""
     added = []
     for name, builtin in AGGREGATORS.builtins.items():
-        printed = {task.name: Value(task.paper[name]) for task in TASKS if name in task.paper and task.name in families}
+        printed = {t.name: Value(t.paper[name]) for t in TASKS if name in t.paper and t.name in group.families}
         ours = [row for row in rows if row.model == name]
         if not (printed and ours):
             continue
-        paper = Row(f"{builtin.label}, paper", _with_average(printed, families))
-        added.append(paper)
+        if AVERAGE in group.columns and len(printed) == len(group.families):
+            printed[AVERAGE] = Value(statistics.fmean(value.mean for value in printed.values()))
+        added.append(Row(f"{builtin.label}, paper", printed))
         for row in ours:
-            shared = [column for column in paper.values if column in row.values]
-            differences = {column: Value(row.values[column].mean - paper.values[column].mean) for column in shared}
+            shared = [column for column in printed if column in row.values]
+            differences = {column: Value(row.values[column].mean - printed[column].mean) for column in shared}
             added.append(Row(f"{row.label} − paper", differences, signed=True))
     return added
 
 
-def _caption(results: Sequence[Result]) -> str:
-    first = results[0]
-    seeds = sorted({result.seed for result in results})
-    counted = f"{len(seeds)} seeds ({', '.join(map(str, seeds))})" if len(seeds) > 1 else f"seed {seeds[0]}"
+def _caption(group: Group) -> str:
+    first = group.results[0]
+    seeds = sorted({result.seed for result in group.results})
     caption = f"Test accuracy in percent. Data: {first.data.name}"
-    if any(result.data.verified is False for result in results):
+    if any(result.data.verified is False for result in group.results):
         caption += " (files differ from SentEval's published ones)"
     if first.data.datasheet:
         caption += f" {first.data.datasheet[:12]}"
-    caption += f"; preset: {first.preset}; {counted}"
-    if len(seeds) > 1:
-        caption += ", mean ± standard deviation over seeds"
-    return caption + "."
+    caption += f"; preset: {first.preset}; "
+    if any(len(cell.right) > 1 for model in group.models for cell in model.cells.values()):
+        caption += f"mean of {len(seeds)} seeds ({', '.join(map(str, seeds))}), ± half the 95 % interval over seeds "
+        return caption + "and test sentences (Wilson's, with the effective sample size)."
+    counted = f"seeds {', '.join(map(str, seeds))}, one a cell" if len(seeds) > 1 else f"seed {seeds[0]}"
+    return caption + f"{counted}, ± half the 95 % interval over test sentences (Wilson's); other seeds may differ more."
 
 
-def _notes(models: Sequence[tuple[str, Sequence[Result]]]) -> list[str]:
-    """Say what failed and how many cells are missing for a table without gaps."""
-    notes = [
-        f"{result.task} {label} seed {result.seed} failed: {result.error}"
-        for label, members in models
-        for result in members
-        if result.status == "failed"
-    ]
-    runs = {(result.task, label, result.seed) for label, members in models for result in members}
-    tasks, labels, seeds = (len(set(column)) for column in zip(*runs, strict=True))
-    if missing := tasks * labels * seeds - len(runs):
-        verb = "cell of this table has" if missing == 1 else "cells of this table have"
-        notes.append(f"{missing} {verb} not been run")
-    return notes
+def _legend(analysis: Analysis) -> str:
+    """Say what the best ones of a column have in common."""
+    if not analysis.tests:
+        return "best of its column."
+    tests = " or ".join(TESTS[test] for test in analysis.tests)
+    return f"best of its column, or not significantly worse (p ≥ .05 by {tests}; Holm's correction over the table)."
+
+
+def _explain_marks(analysis: Analysis) -> str:
+    if analysis.reference is None:
+        return ""
+    return f"†, ‡: differs from {analysis.reference.label} with p < .05, p < .01 (same test and correction)."

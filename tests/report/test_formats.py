@@ -22,12 +22,12 @@ def story(make_result):
     """Two data sets, seeds, a failed cell, a missing one, a custom model, a task of the user's: what a golden shows."""
     accuracies = {"base": (82.5, 61.0, 55.25), "simple": (83.125, 64.5, 54.0), "em": (84.0, 64.5, 57.75)}
     results = [
-        make_result(task, model, value + seed, seed=seed, majority=16.67 if task == "SeLen" else 50.0)
+        make_result(task, model, value + seed / 4, seed=seed, majority=16.67 if task == "SeLen" else 54.0)
         for model, values in accuracies.items()
         for task, value in zip(("SeLen", "TrDep", "Tense"), values, strict=True)
-        for seed in (0, 1)
+        for seed in (0, 1, 2)
     ]
-    results += [make_result("SeLen", "my_file.py:MeanOfHeads", 71.0)]
+    results += [make_result("SeLen", "my_file.py:MeanOfHeads", 71.0, majority=16.67)]
     results += [make_result("Tense", "my_file.py:MeanOfHeads", None)]
     results += [make_result(task, "em", 91.0, data="books_2", preset="small") for task in ("Tense", "my_task")]
     return results
@@ -37,7 +37,7 @@ def story(make_result):
     ("format", "name"), [("markdown", "report.md"), ("latex", "report.tex"), ("table", "report.txt")]
 )
 def test_the_report_is_the_one_that_a_person_has_looked_at(story, golden, format, name):
-    golden(name, render(story, format, against_paper=True))
+    golden(name, render(story, format, against_paper=True, reference="base"))
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -51,11 +51,11 @@ def test_every_format_has_every_model(story, format):
 def test_bold_on_a_terminal_and_stars_elsewhere(story):
     coloured = render(story, colour=True)
     plain = render(story)
-    assert "\033[1m84.50 ±0.71\033[0m" in coloured
-    assert "Bold: best of its column." in coloured
-    assert "*84.50 ±0.71" in plain
+    assert "\033[1m84.25\033[0m" in coloured
+    assert "\nBold: best of its column, or not significantly worse (" in coloured
+    assert "*84.25" in plain
     assert "\033" not in plain
-    assert "*: best of its column." in plain
+    assert "\n*: best of its column, or not significantly worse (" in plain
     assert re.sub(r"\033\[\d+m", "", coloured).count("\n") == plain.count("\n")
 
 
@@ -169,6 +169,34 @@ def test_json_can_be_read_back(make_result, change):
     assert type(rows[0]["best_epoch"]) is int
     assert rows[-1]["test_accuracy"] is None
     assert rows[-1]["best_epoch"] is None
+
+
+def test_what_differs_from_the_reference_is_marked(make_result):
+    results = [make_result("Tense", model, value) for model, value in (("base", 80.0), ("simple", 80.9), ("em", 84.0))]
+    plain = {line.split()[0]: line.split()[1:] for line in render(results, reference="Base").splitlines()[3:9]}
+    assert plain == {
+        "Majority": ["50.00"],
+        "±0.98": [],
+        "Base": ["80.00"],
+        "±0.78": [],
+        "Simple": ["80.90"],
+        "±0.77": [],
+    }
+    assert "‡*84.00" in render(results, reference="base")
+    assert "**84.00**‡<br>±0.72" in render(results, "markdown", reference="base")
+    assert r"\textbf{84.00}\rlap{$^\ddagger$}" in render(results, "latex", reference="base")
+    assert "†, ‡: differs from Base with p < .05, p < .01 (same test and correction)." in render(
+        results, reference="base"
+    )
+    assert "‡" not in render(results)
+    # The difference of two means is tested, whichever way round it is.
+    assert "‡80.00" in render(results, reference="em")
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_an_unknown_reference_is_named(make_result, format):
+    with pytest.raises(ProbingError, match=r"^unknown model 'bas'\. Did you mean 'Base'\? Known: Base, EM$"):
+        render([make_result(model="base"), make_result()], format, reference="bas")
 
 
 def test_rows_for_programs_have_the_papers_figures_too(make_result):

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import pytest
 
-from probing.report.table import AVERAGE, Value, make_tables
+from probing.errors import ProbingError
+from probing.report.groups import AVERAGE
+from probing.report.table import Value, make_tables
+from probing.statistics import Interval
 from probing.tasks import TASKS
 
 TEN = [task.name for task in TASKS]
@@ -37,17 +41,28 @@ def test_the_papers_table(paper_results):
     assert list(table.families.values()) == ["surface"] * 2 + ["syntactic"] * 3 + ["semantic"] * 5
     assert labels(table) == ["Majority", "Base", "Simple", "EM"]
     printed = text(table)
-    assert printed["Base"]["SeLen"] == "97.22*"
-    assert printed["Simple"]["WC"] == "98.85*"
-    assert printed["EM"]["TrDep"] == "47.72*"
+    stars = {label: {task for task, figure in row.items() if figure.endswith("*")} for label, row in printed.items()}
+    assert stars == {
+        "Majority": set(),
+        "Base": {"SeLen", "SOMO", "CoIn"},
+        "Simple": {"SeLen", "WC", "ToCo", "Tense", "CoIn"},
+        "EM": {*TEN[1:], AVERAGE},
+    }
     assert [printed[row][AVERAGE] for row in ("Majority", "Base", "Simple", "EM")] == [
         "50.00",
         "74.72",
         "75.38",
         "76.75*",
     ]
-    assert table.caption == "Test accuracy in percent. Data: mini; preset: mini; seed 0."
-    assert table.notes == []
+    assert table.caption == (
+        "Test accuracy in percent. Data: mini; preset: mini; seed 0, ± half the 95 % interval over test sentences "
+        "(Wilson's); other seeds may differ more."
+    )
+    assert table.legend == (
+        "best of its column, or not significantly worse (p ≥ .05 by McNemar's exact test or approximate randomisation; "
+        "Holm's correction over the table)."
+    )
+    assert table.marks == ""
 
 
 def test_any_order_of_the_records_gives_the_same_table(make_result):
@@ -88,13 +103,22 @@ def test_an_average_is_given_only_where_nothing_is_missing(make_result):
         "Base": {"WC": "60.00*", "Tense": "70.00", AVERAGE: "65.00*"},
         "EM": {"Tense": "90.00*"},
     }
-    assert table.notes == ["1 cell of this table has not been run"]
+    assert table.notes == ["1 cell of this table has not been run: EM WC seed 0"]
 
 
 def test_what_is_printed_alike_is_equally_good(make_result):
+    # Without a test, for the sentences differ, the figures decide.
     accuracies = {"base": 80.004, "simple": 80.001, "em": 79.99}
-    table = only([make_result(model=model, accuracy=accuracy) for model, accuracy in accuracies.items()])
+    results = [
+        make_result(model=model, accuracy=accuracy, size=size)
+        for size, (model, accuracy) in zip((100, 200, 300), accuracies.items(), strict=True)
+    ]
+    table = only(results)
     assert [value["Tense"] for value in text(table).values()] == ["50.00", "80.00*", "80.00*", "79.99"]
+    assert table.notes == [
+        "Simple and Base have different test labels on Tense: not compared",
+        "EM and Base have different test labels on Tense: not compared",
+    ]
 
 
 def test_the_baseline_is_never_the_best(make_result):
@@ -102,21 +126,28 @@ def test_the_baseline_is_never_the_best(make_result):
     assert text(only([make_result(accuracy=40.0)]))["EM"] == {"Tense": "40.00*"}
 
 
-def test_several_seeds_give_mean_and_deviation(make_result):
+def test_several_seeds_give_the_mean_and_an_interval(make_result):
     results = [make_result(seed=seed, accuracy=accuracy) for seed, accuracy in ((5, 80.0), (1, 82.0), (10, 84.0))]
     results += [make_result("WC", seed=1, accuracy=60.0)]
     table = only(results)
-    assert text(table)["EM"] == {"WC": "60.00*", "Tense": "82.00 ±2.00*", AVERAGE: "71.00*"}
+    assert text(table)["EM"] == {"WC": "60.00*", "Tense": "82.00*", AVERAGE: "71.00*"}
+    values = table.rows[1].values
+    assert values["WC"].half_width() == "±0.96"  # 1.96 sqrt(.6 * .4 / 10000)
+    half = 4.30 * 2 / math.sqrt(3)  # Student's t with two degrees of freedom: here the seeds are nearly all of it
+    assert float(values["Tense"].half_width().strip("±")) == pytest.approx(half, rel=0.05)
+    assert values[AVERAGE].half_width() == "±2.43"
     assert table.caption == (
-        "Test accuracy in percent. Data: mini; preset: mini; 3 seeds (1, 5, 10), mean ± standard deviation over seeds."
+        "Test accuracy in percent. Data: mini; preset: mini; mean of 3 seeds (1, 5, 10), ± half the 95 % interval over "
+        "seeds and test sentences (Wilson's, with the effective sample size)."
     )
-    assert table.notes == ["2 cells of this table have not been run"]
+    assert table.notes == ["2 cells of this table have not been run: EM WC seeds 5, 10"]
 
 
 def test_data_sets_and_presets_have_tables_of_their_own(make_result, change):
     results = [make_result(data=data, preset=preset) for data in ("mini", "books") for preset in ("small", "mini")]
     results += [change(make_result(), data__datasheet="f00df00df00df00d")]
     captions = [table.caption.removeprefix("Test accuracy in percent. ") for table in make_tables(results)]
+    captions = [caption.partition(", ±")[0] + "." for caption in captions]
     assert sorted(captions) == [
         "Data: books; preset: mini; seed 0.",
         "Data: books; preset: small; seed 0.",
@@ -135,7 +166,7 @@ def test_a_changed_file_never_shares_a_table_with_the_old_one(make_result, chang
     sha256 = old[0].data.sha256[:12]
     assert first.notes[0] == f"the file of Tense is the one with SHA-256 {sha256}; another table has another"
     assert second.notes == ["the file of Tense is the one with SHA-256 abababababab; another table has another"]
-    assert not any("WC" in note for note in first.notes)
+    assert not any("file of WC" in note for note in first.notes)
 
 
 def test_files_that_are_not_sentevals_are_said_to_be_so(make_result, change):
@@ -196,7 +227,7 @@ def test_only_failed_cells(make_result):
 
 def test_a_failed_seed_beside_finished_ones(make_result):
     table = only([make_result(seed=0), make_result(seed=1, accuracy=None), make_result(seed=2, accuracy=82.0)])
-    assert text(table)["EM"] == {"Tense": "81.00 ±1.41*"}
+    assert text(table)["EM"] == {"Tense": "81.00*"}
     assert table.notes == ["Tense EM seed 1 failed: the loss became nan in epoch 2"]
 
 
@@ -225,7 +256,6 @@ def test_against_the_paper_only_what_both_have(make_result):
     [
         (Value(97.216), False, "97.22"),
         (Value(100.0), False, "100.00"),
-        (Value(50.0, 0.0), False, "50.00 ±0.00"),
         (Value(1.5), True, "+1.50"),
         (Value(-1.5), True, "-1.50"),
         (Value(-0.001), True, "+0.00"),
@@ -233,3 +263,65 @@ def test_against_the_paper_only_what_both_have(make_result):
 )
 def test_the_text_of_a_value(value, signed, printed):
     assert value.text(signed=signed) == printed
+
+
+def test_the_half_width_of_a_value():
+    assert Value(80.0).half_width() == ""
+    assert Value(80.0, Interval(79.0, 80.5)).half_width() == "±0.75"
+
+
+def test_bold_are_the_best_and_all_that_are_not_significantly_worse(make_result):
+    values = {"base": 84.0, "simple": 83.9, "em": 80.0}
+    table = only([make_result(model=model, accuracy=accuracy) for model, accuracy in values.items()])
+    assert [row.values["Tense"].best for row in table.rows] == [False, True, True, False]
+
+
+def test_with_few_sentences_little_is_significantly_worse(make_result):
+    values = {"base": 84.0, "simple": 83.0, "em": 80.0}
+    table = only([make_result(model=model, accuracy=accuracy, size=100) for model, accuracy in values.items()])
+    assert [row.values["Tense"].best for row in table.rows] == [False, True, True, True]
+
+
+def test_seeds_that_differ_much_make_a_lead_insignificant(make_result):
+    def leads(*accuracies):
+        results = [make_result(model="base", accuracy=80.0 + seed / 10, seed=seed) for seed in (0, 1, 2)]
+        results += [make_result(model="em", accuracy=accuracy, seed=seed) for seed, accuracy in enumerate(accuracies)]
+        return not only(results).rows[1].values["Tense"].best
+
+    assert leads(83.0, 83.1, 82.9)
+    assert not leads(78.0, 83.0, 88.0)
+
+
+def test_a_reference_is_found_by_its_label_or_its_name(make_result):
+    results = [make_result(model="base", accuracy=80.0), make_result(model="my.py:Mine", accuracy=90.0)]
+    for name, label in (("mine", "Mine"), ("my.py:Mine", "Mine"), ("BASE", "Base")):
+        table = only(results, reference=name)
+        marked = {row.label for row in table.rows if row.values["Tense"].mark}
+        assert marked == {"Base", "Mine"} - {label}
+        assert f"differs from {label} with" in table.marks
+
+
+def test_an_ambiguous_reference_is_a_mistake(make_result):
+    results = [make_result(settings=settings()), make_result(settings=settings(iterations=2))]
+    with pytest.raises(ProbingError) as caught:
+        make_tables(results, reference="em")
+    assert str(caught.value) == (
+        "model 'em' is not the only one of this name. Choose one of 'EM (iterations=2)', 'EM (iterations=3)'"
+    )
+    assert "differs from EM (iterations=2) with" in only(results, reference="EM (iterations=2)").marks
+
+
+def test_a_table_without_the_reference_says_so(make_result):
+    tables = make_tables([make_result(model="base"), make_result(data="books")], reference="base")
+    assert ["base has no results here, so nothing is compared with it" in table.notes for table in tables] == [
+        True,
+        False,
+    ]
+    assert [bool(table.marks) for table in tables] == [False, True]
+
+
+def test_against_the_paper_on_other_data(make_result):
+    note = "the paper's figures are on SentEval's data, these results on mini"
+    assert note in only([make_result()], against_paper=True).notes
+    assert note not in only([make_result()]).notes
+    assert not any("SentEval" in note for note in only([make_result(data="senteval")], against_paper=True).notes)

@@ -1,0 +1,191 @@
+"""Records in groups: a table for each data set and preset, in it a row for each model, in that a cell for each task.
+
+Results of different data, or of different presets, never share a table.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from probing.errors import ProbingError, unknown
+from probing.registry import AGGREGATORS
+from probing.results import Result, Scores
+from probing.statistics import Interval, Right, accuracy_interval, wilson_interval
+from probing.tasks import COUNTERPARTS, FAMILIES, TASKS
+
+AVERAGE = "Avg."
+"""The column after the tasks'."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cell:
+    """One model on one task: the finished records of its seeds, and which test sentences each has right."""
+
+    records: Sequence[Result]
+    scores: Sequence[Scores]
+    right: Right
+    """(seeds, sentences)"""
+    gold: tuple[tuple[str, ...], bytes]
+    """The labels, and each test sentence's place among them: what must agree where models are paired."""
+    interval: Interval
+
+    @property
+    def accuracy(self) -> float:
+        """The mean over seeds, in percent."""
+        return statistics.fmean(scores.test_accuracy for scores in self.scores)
+
+    @property
+    def majority(self) -> float:
+        return self.scores[0].majority_accuracy
+
+    @property
+    def majority_interval(self) -> Interval:
+        return wilson_interval(self.majority / 100, self.right.shape[1])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Model:
+    """A row: one model with one way of being set up."""
+
+    label: str
+    """As tables call it: by what sets it apart from others of the same name."""
+    name: str
+    """As it is registered."""
+    results: Sequence[Result]
+    """With the failed ones."""
+    cells: Mapping[str, Cell]
+    """By task; what has not been measured is missing."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Group:
+    """What goes into one table."""
+
+    results: Sequence[Result]
+    families: Mapping[str, str]
+    """Task -> family, in the table's order."""
+    models: Sequence[Model]
+
+    @property
+    def columns(self) -> list[str]:
+        return [*self.families, AVERAGE] if len(self.families) > 1 else list(self.families)
+
+    def find(self, name: str) -> list[Model]:
+        """Return the models that a label or a registered name stands for, in any case; labels come first."""
+        wanted = name.lower()
+        labelled = [model for model in self.models if model.label.lower() == wanted]
+        return labelled or [model for model in self.models if model.name.lower() == wanted]
+
+
+def group_results(results: Sequence[Result]) -> list[Group]:
+    """Return a group for every data set and preset among the records."""
+    return [Group(members, _order_tasks(members), _make_models(members)) for members in _split_by_data(results)]
+
+
+def find_model(groups: Sequence[Group], name: str) -> list[Model | None]:
+    """Return for each group the one model that a name stands for, or none; it must be in one of them."""
+    found = [group.find(name) for group in groups]
+    if not any(found):
+        raise unknown("model", name, dict.fromkeys(model.label for group in groups for model in group.models))
+    for models in found:
+        if len(models) > 1:
+            labels = ", ".join(repr(model.label) for model in models)
+            raise ProbingError(f"model {name!r} is not the only one of this name. Choose one of {labels}")
+    return [models[0] if models else None for models in found]
+
+
+def _split_by_data(results: Sequence[Result]) -> list[list[Result]]:
+    """Split records so that in each group a task always has the same file."""
+    groups: list[tuple[tuple[str, str | None, str], dict[str, str], list[Result]]] = []
+    for result in sorted(results, key=lambda r: (r.data.name, r.preset, r.timing.finished_at, r.key)):
+        name = (result.data.name, result.data.datasheet, result.preset)
+        for group_name, files, members in groups:
+            if group_name == name and files.setdefault(result.task, result.data.sha256) == result.data.sha256:
+                members.append(result)
+                break
+        else:
+            groups.append((name, {result.task: result.data.sha256}, [result]))
+    return [members for _, _, members in groups]
+
+
+def _order_tasks(results: Sequence[Result]) -> dict[str, str]:
+    """Return task -> family, in the order of the paper's table, a user's own tasks last."""
+    known = [task.name for task in TASKS + COUNTERPARTS]
+    found = {result.task: result.family for result in results}
+
+    def place(task: str) -> tuple[int, int, str]:
+        families: Sequence[str] = FAMILIES
+        return (families.index(found[task]), known.index(task) if task in known else len(known), task)
+
+    return {task: found[task] for task in sorted(found, key=place)}
+
+
+def _make_models(results: Sequence[Result]) -> list[Model]:
+    """Return the rows: a model with one way of being set up, labelled by what sets it apart."""
+    groups: dict[tuple[str, str, str], list[Result]] = {}
+    for result in results:
+        groups.setdefault((result.model.name, result.model.version, repr(flatten_settings(result))), []).append(result)
+    builtins = list(AGGREGATORS.builtins)
+
+    def place(key: tuple[str, str, str]) -> tuple[int, str, str, str]:
+        return (builtins.index(key[0]) if key[0] in builtins else len(builtins), *key)
+
+    ordered = sorted(groups, key=place)
+    settings = {key: flatten_settings(groups[key][0]) for key in ordered}
+    models = []
+    for key in ordered:
+        label = groups[key][0].model.label
+        twins = [settings[other] for other in ordered if groups[other][0].model.label == label]
+        differing = [name for name in settings[key] if len({str(twin.get(name)) for twin in twins}) > 1]
+        marks = [f"{name.partition('.')[2]}={settings[key][name]}" for name in differing]
+        same = [k for k in ordered if k != key and groups[k][0].model.label == label and settings[k] == settings[key]]
+        if any(other[0] != key[0] for other in same):
+            marks.append(key[0])
+        if any(other[0] == key[0] for other in same):
+            marks.append(f"version {key[1][:8]}")
+        full_label = f"{label} ({', '.join(marks)})" if marks else label
+        models.append(Model(full_label, key[0], groups[key], _make_cells(groups[key])))
+    return models
+
+
+def flatten_settings(result: Result) -> dict[str, object]:
+    """Return the settings by section.name."""
+    return {f"{section}.{name}": value for section, values in result.settings.items() for name, value in values.items()}
+
+
+def _make_cells(results: Sequence[Result]) -> dict[str, Cell]:
+    by_task: dict[str, list[tuple[Result, Scores]]] = {}
+    for result in results:
+        if result.scores is not None:
+            by_task.setdefault(result.task, []).append((result, result.scores))
+    return {task: _make_cell(sorted(pairs, key=lambda pair: pair[0].seed)) for task, pairs in by_task.items()}
+
+
+def _make_cell(pairs: Sequence[tuple[Result, Scores]]) -> Cell:
+    golds = []
+    for result, scores in pairs:
+        if len(scores.gold) != len(scores.predictions) or not scores.gold:
+            raise ProbingError(
+                f"the record of {result.task} {result.model.label} seed {result.seed} has {len(scores.gold)} test "
+                f"labels and {len(scores.predictions)} predictions. Run the cell again with --force"
+            )
+        golds.append((tuple(scores.classes), np.asarray(scores.gold, dtype=np.int32).tobytes()))
+    if len(set(golds)) > 1:
+        seeds = ", ".join(str(result.seed) for result, _ in pairs)
+        first = pairs[0][0]
+        raise ProbingError(
+            f"the records of {first.task} {first.model.label}, seeds {seeds}, have different test labels for the same "
+            "file. Run the cells again with --force"
+        )
+    right = np.array([np.equal(scores.gold, scores.predictions) for _, scores in pairs])
+    return Cell(
+        records=[result for result, _ in pairs],
+        scores=[scores for _, scores in pairs],
+        right=right,
+        gold=golds[0],
+        interval=accuracy_interval(right),
+    )

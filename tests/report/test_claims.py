@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import pytest
+
+from probing.report.claims import check_claims
+from probing.report.groups import group_results
+from probing.report.significance import Comparer
+from probing.tasks import TASKS
+
+TEN = [task.name for task in TASKS]
+
+
+def check(results):
+    """Return the claims by a word of each."""
+    (group,) = group_results(results)
+    words = ("simple routing beats", "EM routing beats Base on", "SeLen", "best", "3 points", "below")
+    claims = check_claims(Comparer(group))
+    assert len(claims) == len(words)
+    for word, claim in zip(words, claims, strict=True):
+        assert word in claim.text
+    return dict(zip(("simple", "em", "SeLen", "best", "margin", "below"), claims, strict=True))
+
+
+@pytest.fixture(scope="session")
+def make_results(make_result):
+    """Return a function that makes records of Base at 70 and of the routings with gains over it, by task."""
+
+    def make(simple, em, tasks=TEN, seeds=(0,)):
+        gains = {"base": dict.fromkeys(TEN, 0.0), "simple": simple, "em": em}
+        return [
+            make_result(task, model, 70.0 + gains[model][task] + seed / 10, seed=seed)
+            for task in tasks
+            for model in gains
+            for seed in seeds
+        ]
+
+    return make
+
+
+def test_the_papers_own_figures(paper_results):
+    claims = check(paper_results)
+    assert {name: claim.answer for name, claim in claims.items()} == {
+        "simple": "cannot be decided",  # better on 4 of 10: the others are too close for 10,000 sentences
+        "em": "supported",
+        "SeLen": "supported",
+        "best": "cannot be decided",
+        "margin": "cannot be decided",  # 3.24, 3.97 and 3.46 points, each with an interval of more than a half
+        "below": "cannot be decided",
+    }
+    assert claims["simple"].numbers == (
+        "better on 4 (WC +0.93, ToCo +1.71, Tense +4.02, ObjNm +2.13); worse on 0; no significant difference on 6 "
+        "(SeLen -0.12, TrDep -1.11, BShif +0.57, SubNm -0.41, SOMO -1.47, CoIn +0.35)"
+    )
+    assert claims["SeLen"].numbers.startswith("Simple − Base -0.12 [-0.")
+    assert ", EM − Base -0.96 [-1." in claims["SeLen"].numbers
+
+
+@pytest.mark.parametrize("seeds", [(0,), (0, 1, 2)])
+def test_results_that_support_every_claim(make_results, seeds):
+    simple = dict.fromkeys(TEN, 3.0) | {"SeLen": -3.0, "TrDep": -3.0, "SubNm": -3.0}
+    em = dict.fromkeys(TEN, 7.0) | {"SeLen": -4.0}
+    claims = check(make_results(simple, em, seeds=seeds))
+    assert {claim.answer for claim in claims.values()} == {"supported"}
+    assert claims["best"].numbers == (
+        "better than both on 8 (TrDep, ToCo, BShif, Tense, SubNm, ObjNm, SOMO, CoIn); worse than one on 0; "
+        "undecided on 0"
+    )
+
+
+@pytest.mark.parametrize("seeds", [(0,), (0, 1, 2)])
+def test_results_that_contradict_every_claim(make_results, seeds):
+    worse = dict.fromkeys(TEN, -3.0) | {"SeLen": 3.0, "TrDep": 3.0, "SubNm": 3.0}
+    claims = check(make_results(worse, worse, seeds=seeds))
+    assert {claim.answer for claim in claims.values()} == {"contradicted"}
+
+
+def test_results_that_say_nothing(make_results):
+    claims = check(make_results(dict.fromkeys(TEN, 0.1), dict.fromkeys(TEN, 0.1)))
+    assert claims.pop("margin").answer == "contradicted"  # that they are alike is enough against 3 points
+    assert {claim.answer for claim in claims.values()} == {"cannot be decided"}
+
+
+def test_half_of_the_tasks_is_not_most(make_results):
+    gains = {task: 5.0 if number < 5 else 0.0 for number, task in enumerate(TEN)}
+    assert check(make_results(gains, gains))["em"].answer == "cannot be decided"
+    gains[TEN[5]] = 5.0
+    assert check(make_results(gains, gains))["em"].answer == "supported"
+    gains = {task: -5.0 if number < 5 else 5.0 for number, task in enumerate(TEN)}
+    assert check(make_results(gains, gains))["em"].answer == "contradicted"
+
+
+def test_what_was_not_measured_is_named(make_results):
+    gains = dict.fromkeys(TEN, 7.0)
+    claims = check(make_results(gains, gains, tasks=["TrDep", "Tense"]))
+    assert claims["em"].answer == "cannot be decided"
+    assert claims["em"].numbers == (
+        "better on 2 (TrDep +7.00, Tense +7.00); worse on 0; no significant difference on 0; "
+        "not measured: SeLen, WC, ToCo, BShif, SubNm, ObjNm, SOMO, CoIn"
+    )
+    assert (claims["SeLen"].answer, claims["SeLen"].numbers) == ("cannot be decided", "SeLen has not been measured")
+    assert claims["margin"].answer == "cannot be decided"
+    assert claims["margin"].numbers.endswith("; not measured: ObjNm")
+    assert claims["below"].answer == "contradicted"
+
+
+def test_a_model_that_is_missing_or_there_twice(make_results, make_result):
+    gains = dict.fromkeys(TEN, 7.0)
+    results = make_results(gains, gains)
+    claims = check([result for result in results if result.model.name != "simple"])
+    assert claims["em"].answer == "supported"
+    assert (claims["simple"].answer, claims["simple"].numbers) == ("cannot be decided", "simple has not been measured")
+    other = {"model": {"num_layers": 1, "layers_with_aggregator": []}, "training": {"patience": 4}}
+    claims = check([*results, make_result(settings=other)])
+    assert claims["em"].numbers == "em has been measured in several ways: EM (num_layers=1), EM (num_layers=3)"
+
+
+def test_without_base_or_without_routing_there_is_nothing_to_check(make_result):
+    for names in (["em", "simple"], ["base"], ["my.py:Mine"]):
+        (group,) = group_results([make_result(model=name) for name in names])
+        assert check_claims(Comparer(group)) == []

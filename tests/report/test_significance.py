@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import pytest
+
+from probing.report.groups import AVERAGE, group_results
+from probing.report.significance import Comparer, Verdict, analyse, judge
+from probing.statistics import compare
+
+
+def only(results):
+    (group,) = group_results(results)
+    return group
+
+
+@pytest.fixture(scope="module")
+def models(make_result):
+    """Base 80, Simple a little more, EM much more, on two tasks."""
+    values = {"base": 80.0, "simple": 80.2, "em": 84.0}
+    return [make_result(task, model, value) for task in ("Tense", "WC") for model, value in values.items()]
+
+
+def test_every_model_is_compared_with_the_best_of_each_column(models):
+    analysis = analyse(only(models))
+    assert analysis.leaders == {"WC": "EM", "Tense": "EM", AVERAGE: "EM"}
+    assert set(analysis.verdicts) == {(label, c) for label in ("Base", "Simple") for c in ("WC", "Tense", AVERAGE)}
+    assert all(verdict.worse and not verdict.better for verdict in analysis.verdicts.values())
+    assert analysis.best == {("EM", column) for column in ("WC", "Tense", AVERAGE)}
+    assert analysis.tests == ["mcnemar", "randomisation"]
+
+
+def test_or_with_a_reference(models):
+    group = only(models)
+    analysis = analyse(group, group.models[1])
+    assert {label for label, _ in analysis.verdicts} == {"Base", "EM"}
+    assert analysis.verdicts["EM", "WC"].better
+    assert analysis.verdicts["EM", "WC"].difference == pytest.approx(3.8)
+    assert analysis.verdicts["EM", AVERAGE].difference == pytest.approx(3.8)
+    assert not analysis.verdicts["Base", "WC"].worse
+    assert analysis.best == {("EM", column) for column in ("WC", "Tense", AVERAGE)}
+
+
+def test_holm_counts_all_comparisons_of_the_table(models):
+    verdicts = analyse(only(models)).verdicts
+    assert max(verdict.p_holm for verdict in verdicts.values()) >= min(verdict.p for verdict in verdicts.values()) * 6
+    alone = analyse(only([result for result in models if result.task == "WC" and result.model.name != "simple"]))
+    (verdict,) = alone.verdicts.values()
+    assert verdict.p == verdict.p_holm
+
+
+def test_the_two_ways_round_are_one_comparison_seen_twice(models):
+    group = only(models)
+    comparer = Comparer(group)
+    base, _, em = group.models
+    there, back = comparer.compare(em, base, "WC"), comparer.compare(base, em, "WC")
+    assert there.difference == -back.difference
+    assert there.p == back.p
+    assert comparer.compare(em, base, "WC") is there
+
+
+def test_what_was_not_measured_on_the_same_sentences_is_not_compared(make_result):
+    group = only([make_result(model="base"), make_result(size=9_998), make_result("WC")])
+    comparer = Comparer(group)
+    base, em = group.models
+    assert comparer.compare(em, base, "Tense") is None
+    assert comparer.compare(em, base, "WC") is None
+    assert comparer.compare(em, base, AVERAGE) is None
+    assert list(comparer.incomparable) == ["EM and Base have different test labels on Tense: not compared"]
+
+
+def test_other_labels_are_other_sentences(make_result, change):
+    results = [make_result(model="base"), make_result()]
+    other = dict(zip(("A", "B"), results[1].scores.classes.values(), strict=True))
+    assert analyse(only(results)).verdicts
+    assert not analyse(only([results[0], change(results[1], scores__classes=other)])).verdicts
+
+
+def test_seeds_decide_on_the_test(make_result):
+    results = [make_result(model="base"), make_result(), make_result(seed=1)]
+    assert analyse(only(results)).tests == ["randomisation"]
+    assert analyse(only([*results, make_result(model="base", seed=1)])).tests == ["bootstrap"]
+
+
+def test_one_model_alone_is_the_best(make_result):
+    analysis = analyse(only([make_result()]))
+    assert analysis.best == {("EM", "Tense")}
+    assert not analysis.verdicts
+    assert not analysis.tests
+
+
+@pytest.mark.parametrize(("p", "mark"), [(0.06, ""), (0.05, ""), (0.049, "†"), (0.01, "†"), (0.009, "‡")])
+def test_marks(p, mark):
+    assert Verdict(1.0, 0.5, 1.5, p / 2, p, "bootstrap").mark == mark
+    assert Verdict(-1.0, -1.5, -0.5, p / 2, p, "bootstrap").mark == mark
+
+
+def test_a_supposed_difference(models):
+    cells = [model.cells["WC"] for model in only(models).models]
+    comparisons = {"em": compare(cells[2].right, cells[0].right)}
+    assert judge(comparisons)["em"].difference == pytest.approx(4.0)
+    below, at, above = (judge(comparisons, supposed=points)["em"] for points in (2.0, 4.0, 6.0))
+    assert (below.difference, below.better) == (pytest.approx(2.0), True)
+    assert (at.difference, at.p) == (pytest.approx(0.0), pytest.approx(1.0, abs=0.02))
+    assert (above.difference, above.worse) == (pytest.approx(-2.0), True)
+    assert below.test == "bootstrap"
+    assert judge({}) == {}
