@@ -28,7 +28,25 @@ class Jobs(click.ParamType):
         return None if value in (None, "auto") else click.IntRange(1).convert(value, param, ctx)
 
 
+class Seeds(click.ParamType):
+    """A number of seeds, counted from 0, or a list of them."""
+
+    name = "N|0,1,..."
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        if isinstance(value, tuple):
+            return value
+        try:
+            numbers = [int(part) for part in value.split(",") if part.strip()]
+        except ValueError:
+            numbers = []
+        if not numbers or ("," not in value and numbers[0] < 1):
+            raise ProbingError(f"--seeds must be how many (5 for 0 to 4) or a list (0,1,2). Got {value!r}")
+        return tuple(numbers) if "," in value else tuple(range(numbers[0]))
+
+
 JOBS = Jobs()
+SEEDS = Seeds()
 
 
 class Main(click.Group):
@@ -68,7 +86,8 @@ def main() -> None:
 @click.option("--config", "config_file", type=FILE, help="A TOML file with sections [model] and [training].")
 @click.option("--set", "settings", multiple=True, metavar="SECTION.KEY=VALUE", help="Change one setting.")
 @click.option("--layers-with-aggregator", metavar="1,2", help="Limit the aggregator to some layers; others are linear.")
-@click.option("--seed", "seeds", multiple=True, type=int, default=[0], show_default=True, help="Can be repeated.")
+@click.option("--seed", "single_seeds", multiple=True, type=int, help="Can be repeated. [default: 0]")
+@click.option("--seeds", type=SEEDS, default=(), help="How many seeds (5 for 0 to 4), or a list of them (0,1,2).")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or mps.")
 @click.option("--jobs", type=JOBS, default="auto", show_default=True, help="Cells at a time, each in its own process.")
 @click.option("--results", type=FOLDER, default="results", show_default=True, help="The folder of the records.")
@@ -83,7 +102,7 @@ def run(quiet: bool, verbose: bool, layers_with_aggregator: str | None, **option
 
     \b
     probe run --task all --aggregator all
-    probe run --task Tense --task SubNm --aggregator em --seed 0 --seed 1
+    probe run --task Tense --task SubNm --aggregator em --seeds 5
     probe run --data my_tasks/ --preset small --set training.max_epochs=5
     probe run --task-file my_task.tsv --aggregator my_file.py:MyAggregator
     """
@@ -92,6 +111,7 @@ def run(quiet: bool, verbose: bool, layers_with_aggregator: str | None, **option
 
     if layers_with_aggregator is not None:
         options["settings"] += (f"model.layers_with_aggregator={layers_with_aggregator}",)
+    options["seeds"] = (*options.pop("single_seeds"), *options["seeds"]) or (0,)
     summary = runner.run(display=Display(verbosity=verbose - quiet), **options)
     sys.exit(1 if summary.failed else 0)
 

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -73,6 +74,12 @@ def test_help_does_not_import_torch() -> None:
         ),
         (["run", "--data-dir", "nowhere"], "probe: SentEval's files are not all there: missing nowhere/"),
         (["run", "--task-file", "none.tsv"], "probe: none.tsv: cannot be read (No such file or directory)"),
+        (["run", "--seeds", "0"], "probe: --seeds must be how many (5 for 0 to 4) or a list (0,1,2). Got '0'"),
+        (["run", "--seeds", "a,b"], "probe: --seeds must be how many (5 for 0 to 4) or a list (0,1,2). Got 'a,b'"),
+        (
+            ["compare", "em", "base"],
+            "probe: results: no results there. Run `probe run --task all --aggregator all` first",
+        ),
         (["run", "--device", "tpu"], "probe: unknown device 'tpu'. Known: auto, cpu, cuda, mps"),
         (["run", "--preset", "papr", "--data", "."], "probe: --data .: no task file there. Expected some of "),
         (["report"], "probe: results: no results there. Run `probe run --task all --aggregator all` first"),
@@ -208,6 +215,50 @@ def test_report_writes_a_file_and_describe_prints_json(tmp_path: Path, monkeypat
     assert code == 0
     assert description["total"] == sum(sum(parts.values()) for parts in description["parameters"].values())
     assert description["shapes"]["votes"] == "(T, H=8, N=512, K=1)"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "seeds"),
+    [
+        ([], (0,)),
+        (["--seeds", "3"], (0, 1, 2)),
+        (["--seeds", "1"], (0,)),
+        (["--seeds", "4,2"], (4, 2)),
+        (["--seeds", "7,"], (7,)),
+        (["--seed", "5", "--seed", "6"], (5, 6)),
+        (["--seed", "5", "--seeds", "2"], (5, 0, 1)),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_seeds_can_be_counted_listed_or_named(
+    arguments: list[str], seeds: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from probing import runner
+
+    asked: list[tuple[int, ...]] = []
+
+    def run(**options: Any) -> runner.Summary:
+        asked.append(options["seeds"])
+        return runner.Summary(0, 0, 0)
+
+    monkeypatch.setattr(runner, "run", run)
+    assert probe("run", *arguments) == (0, "", "")
+    assert asked == [seeds]
+
+
+def test_two_models_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("task.tsv").write_text(GOOD, encoding="utf-8")
+    run = ["run", "--task-file", "task.tsv", "--aggregator", "base,em", "--seeds", "2", "-q", "--jobs", "1", *FAST]
+    assert probe(*run) == (0, "", "")
+    code, out, err = probe("compare", "em", "Base")
+    assert (code, err) == (0, "")
+    assert "EM against Base. Data: own; preset: mini; seeds 0, 1." in out
+    (contest,) = json.loads(probe("compare", "em", "base", "--json")[1])
+    assert contest["wins"] + contest["ties"] + contest["losses"] == 1
+    assert "differs from Base" in probe("report", "--compare", "base")[1]
+    code, _, err = probe("report", "--compare", "bass")
+    assert (code, err) == (2, "probe: unknown model 'bass'. Did you mean 'Base'? Known: Base, EM\n")
 
 
 def test_lists() -> None:
