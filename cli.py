@@ -78,7 +78,13 @@ def main() -> None:
 
 @main.command()
 @click.option("--task", "tasks", multiple=True, help="A task by any of its names, or all. [default: all]")
-@click.option("--aggregator", "aggregators", multiple=True, default=["all"], show_default=True, help=AGGREGATOR_HELP)
+@click.option("--aggregator", "aggregators", multiple=True, help=f"{AGGREGATOR_HELP} [default: all, unless --encoder]")
+@click.option("--encoder", "encoders", multiple=True, metavar="SPEC", help="Probe this encoder: see `probe encoders`.")
+@click.option("--layer", metavar="0..n|all|last", help="Of a Hugging Face model. [default: last]")
+@click.option("--pooling", metavar="mean|cls|max|last", help="Of a Hugging Face model. [default: mean]")
+@click.option("--dtype", metavar="float32|float16", help="How frozen vectors are kept. [default: float32]")
+@click.option("--probe", metavar="mlp|linear|senteval", help="The classifier on frozen vectors. [default: mlp]")
+@click.option("--fine-tune", is_flag=True, help="Train the encoder, a torch module, together with the head.")
 @click.option("--data", help="senteval, mini, or a folder of task files. [default: senteval if it is there, else mini]")
 @click.option("--data-dir", type=FOLDER, help="Where SentEval's files are. [default: data/senteval]")
 @click.option("--task-file", "task_files", multiple=True, type=FILE, help="Your own task, in SentEval's format.")
@@ -94,8 +100,14 @@ def main() -> None:
 @click.option("--force", is_flag=True, help="Run cells again that are already recorded.")
 @click.option("-q", "--quiet", is_flag=True, help="Print warnings and errors only.")
 @click.option("-v", "--verbose", is_flag=True, help="Print a line for every epoch.")
-def run(quiet: bool, verbose: bool, layers_with_aggregator: str | None, **options: Any) -> None:
-    """Train and score one model per task, aggregator and seed.
+def run(
+    quiet: bool,
+    verbose: bool,
+    layers_with_aggregator: str | None,
+    aggregators: tuple[str, ...],
+    **options: Any,
+) -> None:
+    """Train and score one model per task, aggregator or encoder, and seed.
 
     What is already recorded is skipped, so the same command goes on after an interruption.
     Ends with exit code 0, 1 if a training failed, 2 for a mistake in the input, 130 after Ctrl-C.
@@ -105,6 +117,8 @@ def run(quiet: bool, verbose: bool, layers_with_aggregator: str | None, **option
     probe run --task Tense --task SubNm --aggregator em --seeds 5
     probe run --data my_tasks/ --preset small --set training.max_epochs=5
     probe run --task-file my_task.tsv --aggregator my_file.py:MyAggregator
+    probe run --encoder bag-of-words --encoder my_file.py:MyEncoder --probe linear
+    probe run --encoder huggingface:my_model/ --layer all --pooling cls
     """
     from probing import runner
     from probing.display import Display
@@ -112,7 +126,7 @@ def run(quiet: bool, verbose: bool, layers_with_aggregator: str | None, **option
     if layers_with_aggregator is not None:
         options["settings"] += (f"model.layers_with_aggregator={layers_with_aggregator}",)
     options["seeds"] = (*options.pop("single_seeds"), *options["seeds"]) or (0,)
-    summary = runner.run(display=Display(verbosity=verbose - quiet), **options)
+    summary = runner.run(aggregators=aggregators or None, display=Display(verbosity=verbose - quiet), **options)
     sys.exit(1 if summary.failed else 0)
 
 
@@ -218,6 +232,47 @@ def aggregators() -> None:
     click.echo(tabulate(AGGREGATORS.summaries(), ["aggregator", "in tables", "what it is"]))
 
 
+@main.command()
+def encoders() -> None:
+    """List the encoders: built-in, installed, and what else can be named."""
+    from tabulate import tabulate
+
+    from probing.encoders.specification import summaries
+
+    click.echo(tabulate(summaries(), ["--encoder", "what it is"]))
+
+
+@main.group()
+def cache() -> None:
+    """Look at or delete the vectors that were computed."""
+
+
+@cache.command("list")
+def list_cache() -> None:
+    """List the cached vectors, the largest first."""
+    from tabulate import tabulate
+
+    from probing.vectors import describe_cached
+
+    headers = ["encoder", "task", "sentences", "dim", "layers", "kept as", "MB", "key"]
+    click.echo(tabulate(describe_cached(), headers, floatfmt=".1f"))
+
+
+@cache.command("clear")
+@click.option("--encoder", help="Only the vectors of this encoder, by the name that `probe cache list` shows.")
+def clear_cache(encoder: str | None) -> None:
+    """Delete cached vectors; results stay, and vectors can be computed again.
+
+    \b
+    probe cache clear
+    probe cache clear --encoder bag-of-words
+    """
+    from probing.vectors import clear_cached
+
+    count, size = clear_cached(encoder)
+    click.echo(f"{count} entries deleted, {size / 1e6:.1f} MB")
+
+
 @main.group()
 def data() -> None:
     """Get, check, build and look at task files."""
@@ -282,17 +337,24 @@ def check(paths: tuple[str, ...], as_json: bool, strict: bool) -> None:
 
 
 @data.command()
-@click.option("--trees", multiple=True, type=FILE, help="A file of Penn-style brackets, gzipped or not. Repeatable.")
-@click.option("--conllu", multiple=True, type=FILE, help="A CoNLL-U file, gzipped or not. Repeatable.")
+@click.argument("more", nargs=-1, type=FILE, metavar="[FILE...]")
+@click.option("--trees", multiple=True, type=FILE, help="Files of Penn-style brackets, gzipped or not.")
+@click.option("--conllu", multiple=True, type=FILE, help="CoNLL-U files, gzipped or not.")
 @click.option("-o", "--output", required=True, type=FOLDER, help="The folder that the task files go to.")
-@click.option("--train", type=int, default=100_000, show_default=True, help="Instances of the training split.")
-@click.option("--dev", type=int, default=10_000, show_default=True, help="Instances of the development split.")
-@click.option("--test", type=int, default=10_000, show_default=True, help="Instances of the test split.")
+@click.option(
+    "--train", type=click.IntRange(1), default=100_000, show_default=True, help="Instances of the training split."
+)
+@click.option(
+    "--dev", type=click.IntRange(1), default=10_000, show_default=True, help="Instances of the development split."
+)
+@click.option("--test", type=click.IntRange(1), default=10_000, show_default=True, help="Instances of the test split.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Another seed draws other sentences.")
 @click.option("--task", "tasks", multiple=True, default=["all"], show_default=True, help="A task, or all ten.")
 @click.option("--skip-bad", is_flag=True, help="Count and skip trees that cannot be read.")
 @click.option("--force", is_flag=True, help="Write into a folder that is not empty.")
-def build(trees: tuple[Path, ...], conllu: tuple[Path, ...], output: Path, **options: Any) -> None:
+def build(
+    more: tuple[Path, ...], trees: tuple[Path, ...], conllu: tuple[Path, ...], output: Path, **options: Any
+) -> None:
     """Build the ten tasks from any parsed corpus.
 
     Where a corpus is too small, a task is the largest balanced set that it gives. The datasheet in the folder
@@ -301,7 +363,7 @@ def build(trees: tuple[Path, ...], conllu: tuple[Path, ...], output: Path, **opt
 
     \b
     probe data build --trees wsj.mrg --output my_tasks
-    probe data build --trees a.txt.gz --trees b.txt.gz --skip-bad --output my_tasks
+    probe data build --trees parsed/*.txt.gz --skip-bad --output my_tasks
     probe data build --conllu de_gsd-ud-train.conllu --output german --train 5000 --dev 500 --test 500
     probe run --data my_tasks
     """
@@ -309,7 +371,7 @@ def build(trees: tuple[Path, ...], conllu: tuple[Path, ...], output: Path, **opt
         raise ProbingError("name the corpus with --trees FILE (Penn brackets) or with --conllu FILE, one of the two")
     from probing.corpus.builders.files import build_files
 
-    sheet = build_files(trees or conllu, "penn" if trees else "conllu", output, **options)
+    sheet = build_files((trees or conllu) + more, "penn" if trees else "conllu", output, **options)
     click.echo(sheet.to_table())
     click.echo(f"\n{output}: {sum(one.reason is None for one in sheet.tasks)} task files and datasheet.md")
 
