@@ -359,7 +359,7 @@ def build(
 
     Where a corpus is too small, a task is the largest balanced set that it gives. The datasheet in the folder
     (datasheet.md, datasheet.json) tells sources, bounds, counts, baselines, and what was left out and why.
-    From dependencies, DepDepth and RootDep stand for TrDep and ToCo.
+    From dependencies, DepDepth and RootDep stand for TrDep and ToCo. Ends with exit code 1 if no task could be built.
 
     \b
     probe data build --trees wsj.mrg --output my_tasks
@@ -373,7 +373,9 @@ def build(
 
     sheet = build_files((trees or conllu) + more, "penn" if trees else "conllu", output, **options)
     click.echo(sheet.to_table())
-    click.echo(f"\n{output}: {sum(one.reason is None for one in sheet.tasks)} task files and datasheet.md")
+    built = sum(one.reason is None for one in sheet.tasks)
+    click.echo(f"\n{output}: {built} task files and datasheet.md")
+    sys.exit(0 if built else 1)
 
 
 @data.command()
