@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 import pandas as pd
 
+from probing.errors import ProbingError
 from probing.report.groups import group_results
 from probing.report.significance import Analysis, analyse_groups
-from probing.results import Result
+from probing.results import Result, Store
 from probing.tasks import TASKS
 
 COLUMNS = (
@@ -62,6 +65,27 @@ def make_frame(results: Sequence[Result], *, against_paper: bool = False, refere
         frame["paper_accuracy"] = [printed.get((result.task, result.model.name)) for result in results]
         frame["difference"] = frame["test_accuracy"] - pd.to_numeric(frame["paper_accuracy"])
     return frame
+
+
+def make_wide_frame(results: Sequence[Result]) -> pd.DataFrame:
+    """Return mean test accuracies: a row per data set, preset and model, labelled as in the table; tasks across."""
+    rows, tasks = [], dict[str, None]()
+    for group in group_results(results):
+        first = group.results[0]
+        tasks |= dict.fromkeys(group.families)
+        for model in group.models:
+            accuracies = {task: cell.accuracy for task, cell in model.cells.items()}
+            rows.append({"data": first.data.name, "preset": first.preset, "label": model.label} | accuracies)
+    frame = pd.DataFrame(rows, columns=["data", "preset", "label", *tasks])
+    return frame.set_index(["data", "preset", "label"]).astype(float)
+
+
+def load_results(folder: str | Path, format: Literal["long", "wide"] = "long") -> pd.DataFrame:
+    """Return a folder's records as a DataFrame: long, a row for each cell and seed, or wide, like the table."""
+    if format not in ("long", "wide"):
+        raise ProbingError(f"format must be 'long' or 'wide'. Got {format!r}")
+    results = Store(Path(folder)).load(lambda line: warnings.warn(line, stacklevel=2))
+    return make_frame(results) if format == "long" else make_wide_frame(results)
 
 
 def _describe_cells(analysis: Analysis) -> dict[int, dict[str, Any]]:

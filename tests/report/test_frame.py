@@ -3,7 +3,10 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
+import probing
+from probing.errors import ProbingError
 from probing.report.frame import COLUMNS, make_frame
+from probing.results import Store
 
 
 def test_one_row_per_record_with_stable_columns(make_result):
@@ -79,3 +82,44 @@ def test_a_failed_seed_has_no_figures_of_its_cell(make_result):
     columns = ["mean_accuracy", "low", "high", "best", "p"]
     assert frame.iloc[0][columns].isna().all()
     assert frame.iloc[1][columns[:4]].notna().all()
+
+
+@pytest.fixture
+def folder(tmp_path, make_result):
+    results = [make_result(task, "em", 80.0 + seed, seed=seed) for task in ("WC", "SeLen") for seed in (0, 1)]
+    results += [make_result("Tense", "base", 70.0), make_result("Tense", "base", None, data="books")]
+    for result in results:
+        Store(tmp_path).save(result)
+    return tmp_path
+
+
+def test_a_folder_in_long_form(folder):
+    frame = probing.load_results(str(folder))
+    assert tuple(frame.columns) == COLUMNS
+    assert len(frame) == 6
+    assert frame.groupby("status").size().to_dict() == {"failed": 1, "finished": 5}
+
+
+def test_a_folder_in_wide_form(folder):
+    frame = probing.load_results(folder, format="wide")
+    assert frame.index.names == ["data", "preset", "label"]
+    assert list(frame.columns) == ["Tense", "SeLen", "WC"]
+    assert frame.loc[("mini", "mini", "EM"), "WC"] == pytest.approx(80.5)
+    assert pd.isna(frame.loc[("mini", "mini", "EM"), "Tense"])
+    assert frame.loc[("mini", "mini", "Base"), "Tense"] == 70.0
+    assert frame.loc[("books", "mini", "Base")].isna().all()
+
+
+@pytest.mark.parametrize(("format", "columns"), [("long", len(COLUMNS)), ("wide", 0)])
+def test_an_empty_folder_gives_an_empty_frame(tmp_path, format, columns):
+    assert probing.load_results(tmp_path, format).shape == (0, columns)
+
+
+def test_damaged_records_are_warned_of_and_other_forms_unknown(folder):
+    (folder / "mini--x.json").write_text("{")
+    with pytest.warns(UserWarning, match="mini--x.json: not a whole JSON file"):
+        probing.load_results(folder)
+    with pytest.raises(ProbingError, match=r"^format must be 'long' or 'wide'\. Got 'tall'$"):
+        probing.load_results(folder, "tall")
+    with pytest.raises(AttributeError, match="module 'probing' has no attribute 'nothing'"):
+        probing.nothing  # noqa: B018
