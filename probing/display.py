@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +90,22 @@ class Display:
             finally:
                 self._progress, self._overall = None, None
                 self._rows.clear()
+
+    @contextmanager
+    def counting(self, what: str, total: int) -> Iterator[Callable[[int], None]]:
+        """Show on a terminal how many of something are done; gives a function to tell the number to."""
+        if not (self.console.is_terminal and self.verbosity >= 0):
+            yield lambda done: None
+            return
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+        )
+        with Progress(*columns, console=self.console, transient=True) as progress:
+            row = progress.add_task(what, total=total)
+            yield lambda done: progress.update(row, completed=done)
 
     def update(self, status: Status) -> None:
         """Show how far a cell has come."""

@@ -74,10 +74,10 @@ class Registry:
             path = Path(source)
             if not path.is_file():
                 raise ProbingError(f"{self.kind} {spec!r}: there is no file {source}")
-            module, version = self._load(spec, lambda: _import_file(path)), _hash_file(path)
+            module, version = self._load(spec, lambda: import_file(path)), hash_code(path)
         else:
             module = self._load(spec, lambda: importlib.import_module(source))
-            version = _hash_file(Path(module.__file__)) if getattr(module, "__file__", None) else "unknown"
+            version = hash_code(Path(module.__file__)) if getattr(module, "__file__", None) else "unknown"
         if not hasattr(module, attribute):
             public = [name for name in vars(module) if not name.startswith("_")]
             raise ProbingError(f"{self.kind} {spec!r}: {unknown('name', attribute, public)}")
@@ -100,8 +100,9 @@ def _import_target(target: str) -> Any:
     return getattr(importlib.import_module(module), attribute)
 
 
-def _import_file(path: Path) -> ModuleType:
-    name = f"probing_plugin_{path.stem}_{_hash_file(path)[:8]}"
+def import_file(path: Path) -> ModuleType:
+    """Import a Python file that is on no path, once for each content."""
+    name = f"probing_plugin_{path.stem}_{hash_code(path)[:8]}"
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, path)
@@ -117,7 +118,8 @@ def _import_file(path: Path) -> ModuleType:
     return module
 
 
-def _hash_file(path: Path) -> str:
+def hash_code(path: Path) -> str:
+    """Return the version of a Python file: the hash of its text."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
@@ -147,3 +149,24 @@ AGGREGATORS = Registry(
 
 COMPARED = ("base", "simple", "em")
 """What `--aggregator all` stands for: the three models of the paper's Table 1."""
+
+ENCODERS = Registry(
+    "encoder",
+    "probing.encoders",
+    {
+        "bag-of-words": Builtin(
+            "probing.encoders.bag_of_words:BagOfWords", "Bag of words", "counts of the task's most frequent words"
+        ),
+        "random-bag-of-words": Builtin(
+            "probing.encoders.bag_of_words:RandomBagOfWords",
+            "Random bag of words",
+            "the mean of fixed random word vectors: the usual floor",
+        ),
+        "length": Builtin("probing.encoders.bag_of_words:Length", "Length", "the number of tokens, and nothing else"),
+        "transformer": Builtin(
+            "probing.encoders.trainable:make_transformer",
+            "Transformer",
+            "the encoder that `--aggregator base` trains; with --fine-tune only",
+        ),
+    },
+)

@@ -71,6 +71,8 @@ class Scores:
     gold: list[int]
     """The test instances' classes, as places in `classes`."""
     predictions: list[int]
+    configurations: list[dict[str, Any]] = field(default_factory=list)
+    """Of a probe on frozen vectors: what each configuration of its grid came to on dev, the chosen one first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,9 +214,10 @@ def _build(hint: Any, value: Any, name: str) -> Any:
     """Return what a type hint asks for from what JSON gave, checked to the bottom."""
     if dataclasses.is_dataclass(hint):
         hints = typing.get_type_hints(hint)
-        if not isinstance(value, dict) or value.keys() != hints.keys():
+        added = {item.name for item in dataclasses.fields(hint) if item.default_factory is not dataclasses.MISSING}
+        if not isinstance(value, dict) or not hints.keys() - added <= value.keys() <= hints.keys():
             raise TypeError(f"{name} must have exactly the fields {', '.join(hints)}")
-        return hint(**{key: _build(hints[key], value[key], key) for key in hints})  # type: ignore[operator]
+        return hint(**{key: _build(hints[key], value[key], key) for key in value})  # type: ignore[operator]
     if isinstance(hint, types.UnionType):
         chosen = [item for item in typing.get_args(hint) if (item is types.NoneType) == (value is None)]
         return _build(chosen[0], value, name)

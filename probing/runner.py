@@ -3,74 +3,31 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
-import platform
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import torch
 
-from probing import __version__, training
 from probing.aggregators.implementation import describe as describe_routing
+from probing.cells import Cell, FineTuned, Probed, Trained, run_cell
 from probing.config import Config, resolve_config
 from probing.corpus.source import Source, choose_source, own_files
-from probing.dataset import SPLITS, IndexedTask, Integers, load_task
-from probing.display import Display, Status, format_seconds
+from probing.dataset import IndexedTask, load_task
+from probing.display import Display, format_seconds
+from probing.encoders.encoder import Recipe
+from probing.encoders.specification import find_encoder, find_trainable
 from probing.errors import ProbingError
-from probing.model.classifier import Classifier, build_classifier
 from probing.model.description import Description
 from probing.model.description import describe as describe_model
-from probing.registry import AGGREGATORS, COMPARED, Found
-from probing.results import DataIdentity, ModelIdentity, Result, Scores, Store, Timing, make_key, read_result
-from probing.tasks import Task
+from probing.probes import get_probe
+from probing.registry import AGGREGATORS, COMPARED
+from probing.results import DataIdentity, ModelIdentity, Result, Store, read_result
 from probing.training import pick_device
+from probing.vectors import Entry, embed
 from probing.workers import Workers
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
-    """One model to be trained and scored on one task with one seed; small enough to be sent to a worker."""
-
-    task: Task
-    path: Path
-    data: DataIdentity
-    aggregator: str
-    """What the user named: a built-in, an entry point, `module:Name` or `file.py:Name`."""
-    model: ModelIdentity
-    preset: str
-    config: Config
-    seed: int
-
-    @property
-    def name(self) -> str:
-        own = " (own file)" if self.data.name == "own" and self.task.family != "own" else ""
-        return f"{self.task.name}{own} {self.model.label} seed {self.seed}"
-
-    @property
-    def key(self) -> str:
-        return make_key(
-            data=self.data,
-            task=self.task.name,
-            model=self.model,
-            preset=self.preset,
-            settings=self.config.as_dict(),
-            seed=self.seed,
-        )
-
-    def record_path(self, store: Store) -> Path:
-        return store.path(
-            data=self.data.name,
-            task=self.task.name,
-            model=self.model.name,
-            preset=self.preset,
-            seed=self.seed,
-            key=self.key,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +39,26 @@ class Summary:
     failed: int
 
 
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A row of the table: its identity, and how it is measured on a task."""
+
+    identity: ModelIdentity
+    method: Callable[[IndexedTask, Config], Trained | FineTuned | Probed]
+    recipe: Recipe | None = None
+    """Of a frozen encoder."""
+
+
 def run(
     tasks: Sequence[str] = (),
-    aggregators: Sequence[str] = ("all",),
+    aggregators: Sequence[str] | None = None,
+    encoders: Sequence[str] = (),
     *,
+    layer: str | None = None,
+    pooling: str | None = None,
+    dtype: str | None = None,
+    probe: str | None = None,
+    fine_tune: bool = False,
     data: str | None = None,
     data_dir: Path | None = None,
     task_files: Sequence[Path] = (),
@@ -99,22 +72,50 @@ def run(
     force: bool = False,
     display: Display | None = None,
 ) -> Summary:
-    """Train and score one model per task, aggregator and seed; cells that are already recorded are skipped."""
+    """Train and score one model per task, aggregator or encoder, and seed; recorded cells are skipped."""
     display = display or Display()
     with display.listening():
         chosen_device = pick_device(device)
-        models = find_models(aggregators)
+        models = find_models(["all"] if aggregators is None and not encoders else aggregators or ())
+        models += find_encoders(encoders, layer=layer, pooling=pooling, dtype=dtype, probe=probe, fine_tune=fine_tune)
+        if not models:
+            raise ProbingError("no aggregator was named. Name one, or 'all': see `probe aggregators`")
         cells: list[Cell] = []
+        recipes: dict[Path, Recipe] = {}
         for source in _choose_sources(tasks, data, data_dir, task_files):
             used_preset = preset or source.preset
             config = resolve_config(used_preset, config_file=config_file, settings=settings)
             display.say(f"data: {source.name} ({source.reason}); preset: {used_preset}; device: {chosen_device}")
-            cells += _plan(source, models, used_preset, config, seeds, display)
+            for cell, recipe in _plan(source, models, used_preset, config, seeds, display):
+                cells.append(cell)
+                if recipe is not None and isinstance(cell.method, Probed):
+                    recipes[cell.method.vectors.folder] = recipe
         store = Store(results)
         _check_writable(store)
         waiting = [cell for cell in cells if force or not _is_finished(cell, store)]
         workers = Workers.choose(jobs, num_cells=len(cells), device=chosen_device)
+        _embed(waiting, recipes, chosen_device, display)
         return _execute(waiting, store, workers, display, skipped=len(cells) - len(waiting))
+
+
+def _embed(waiting: Sequence[Cell], recipes: dict[Path, Recipe], device: torch.device, display: Display) -> None:
+    """Compute the frozen vectors that cells wait for; each encoder is loaded once, for all its tasks."""
+    missing: dict[int, dict[Path, tuple[Recipe, Cell, Entry]]] = {}
+    for cell in waiting:
+        if isinstance(cell.method, Probed) and not cell.method.vectors.is_complete:
+            entry = cell.method.vectors
+            recipe = recipes[entry.folder]
+            missing.setdefault(id(recipe), {})[entry.folder] = (recipe, cell, entry)
+    for group in missing.values():
+        encoder = None
+        for recipe, cell, entry in group.values():
+            encoder = recipe.load(device) if encoder is None else encoder
+            task = load_task(cell.path)
+            total, started = sum(len(split) for split in task.splits.values()), time.monotonic()
+            with display.counting(f"{cell.task.name} {recipe.label}: embedding", total) as on_progress:
+                embed(entry, encoder, cell.task, task, on_progress)
+            took = format_seconds(time.monotonic() - started)
+            display.say(f"{cell.task.name} {recipe.label}: {total:,} sentences embedded, {took}")
 
 
 def _execute(waiting: Sequence[Cell], store: Store, workers: Workers, display: Display, *, skipped: int) -> Summary:
@@ -124,7 +125,8 @@ def _execute(waiting: Sequence[Cell], store: Store, workers: Workers, display: D
         display.say(f"{skipped} of {total} cells are already in {store.folder} and skipped (--force runs them again)")
     counts = Counter[str]()
     try:
-        if routed := [cell for cell in waiting if cell.model.name != "base"]:  # compile once, before the workers
+        trained = [cell.method for cell in waiting if isinstance(cell.method, Trained)]
+        if routed := [method for method in trained if method.aggregator != "base"]:  # compile before the workers start
             display.detail(f"routing: {describe_routing(routed[0].config.routing.implementation, workers.device)}")
         display.detail(f"{workers.jobs} cells at a time, {workers.threads} threads each")
         with display.running(len(waiting)):
@@ -141,17 +143,64 @@ def _execute(waiting: Sequence[Cell], store: Store, workers: Workers, display: D
     return Summary(counts["finished"], skipped, counts["failed"])
 
 
-def find_models(aggregators: Sequence[str]) -> dict[str, ModelIdentity]:
+def find_models(aggregators: Sequence[str]) -> list[Model]:
     """Return the models that the aggregators' specifications name; importing them is the check."""
     names = [part.strip() for spec in aggregators for part in spec.split(",")]
     specs = [spec for name in names for spec in (COMPARED if name.lower() == "all" else [name])]
-    if not all(specs) or not specs:
+    if not all(specs):
         raise ProbingError("no aggregator was named. Name one, or 'all': see `probe aggregators`")
-    models = {}
-    for spec in specs:
-        found = AGGREGATORS.find(spec)
-        models[spec] = ModelIdentity(name=found.name, label=found.label, version=found.version)
+    return [_trained(spec) for spec in dict.fromkeys(specs)]
+
+
+def _trained(spec: str) -> Model:
+    found = AGGREGATORS.find(spec)
+    identity = ModelIdentity(name=found.name, label=found.label, version=found.version)
+    return Model(identity, lambda task, config: Trained(spec, config))
+
+
+def find_encoders(
+    encoders: Sequence[str],
+    *,
+    layer: str | None = None,
+    pooling: str | None = None,
+    dtype: str | None = None,
+    probe: str | None = None,
+    fine_tune: bool = False,
+) -> list[Model]:
+    """Return the rows that the encoders' specifications name: one each, or one for each layer."""
+    frozen_only = {"--layer": layer, "--pooling": pooling, "--dtype": dtype, "--probe": probe}
+    named = [option for option, value in frozen_only.items() if value is not None]
+    if not encoders and (named or fine_tune):
+        raise ProbingError(f"{'--fine-tune' if fine_tune else named[0]} goes with --encoder: see `probe encoders`")
+    if fine_tune and named:
+        raise ProbingError(f"{named[0]} is for frozen encoders and does not go with --fine-tune")
+    models: list[Model] = []
+    for spec in dict.fromkeys(encoders):
+        if fine_tune:
+            models.append(_fine_tuned(spec))
+        else:
+            recipe = find_encoder(spec, layer=layer, pooling=pooling)
+            models += _probed(recipe, get_probe(probe or "mlp").name, dtype or "float32")
     return models
+
+
+def _fine_tuned(spec: str) -> Model:
+    found = find_trainable(spec)
+    identity = ModelIdentity(name=f"{found.name} fine-tuned", label=f"{found.label}, fine-tuned", version=found.version)
+    return Model(identity, lambda task, config: FineTuned(spec, config))
+
+
+def _probed(recipe: Recipe, probe: str, dtype: str) -> Iterator[Model]:
+    for layer in recipe.layers or (None,):
+        name, label = recipe.name, recipe.label
+        if layer is not None:
+            name, label = f"{name} layer {layer:02d}", f"{label} layer {layer}"
+        identity = ModelIdentity(name=name, label=label, version=recipe.version)
+
+        def method(task: IndexedTask, config: Config, layer: int | None = layer) -> Probed:
+            return Probed(probe, Entry.build(recipe, task, dtype), layer)
+
+        yield Model(identity, method, recipe)
 
 
 def _choose_sources(
@@ -167,14 +216,13 @@ def _choose_sources(
 
 def _plan(
     source: Source,
-    models: Mapping[str, ModelIdentity],
+    models: Sequence[Model],
     preset: str,
     config: Config,
     seeds: Sequence[int],
     display: Display,
-) -> list[Cell]:
-    """Read and check every file before anything is trained, and return the cells."""
-    cells = []
+) -> Iterator[tuple[Cell, Recipe | None]]:
+    """Read and check every file before anything is trained, and yield the cells."""
     for task, path in source.files.items():
         data = load_task(path)
         verified = None
@@ -185,21 +233,19 @@ def _plan(
         identity = DataIdentity(
             name=source.name, file=path.name, sha256=data.sha256, verified=verified, datasheet=source.datasheet
         )
-        cells += [
-            Cell(
-                task=task,
-                path=path,
-                data=identity,
-                aggregator=spec,
-                model=model,
-                preset=preset,
-                config=config,
-                seed=seed,
-            )
-            for spec, model in models.items()
-            for seed in dict.fromkeys(seeds)
-        ]
-    return cells
+        for model in models:
+            method = model.method(data, config)
+            for seed in dict.fromkeys(seeds):
+                cell = Cell(
+                    task=task,
+                    path=path,
+                    data=identity,
+                    method=method,
+                    model=model.identity,
+                    preset=preset,
+                    seed=seed,
+                )
+                yield cell, model.recipe
 
 
 def _check_writable(store: Store) -> None:
@@ -221,109 +267,6 @@ def _is_finished(cell: Cell, store: Store) -> bool:
     except ProbingError:
         return False
     return result.key == cell.key and result.status == "finished"
-
-
-def run_cell(cell: Cell, device: torch.device, on_status: Callable[[Status], None]) -> Result:
-    """Train and score one cell; a training that breaks down gives a failed record."""
-    started = time.monotonic()
-    scores, error, tokens = None, None, 0
-    try:
-        scores, tokens = _train_and_score(cell, device, on_status)
-    except training.NonFiniteLossError as problem:
-        error = str(problem)
-    seconds = time.monotonic() - started
-    return Result(
-        task=cell.task.name,
-        family=cell.task.family,
-        seed=cell.seed,
-        preset=cell.preset,
-        data=cell.data,
-        model=cell.model,
-        settings=cell.config.as_dict(),
-        status="failed" if error else "finished",
-        error=error,
-        scores=scores,
-        timing=Timing(
-            seconds=round(seconds, 3),
-            tokens_per_second=round(tokens / seconds, 1),
-            finished_at=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        ),
-        where={
-            "probing": __version__,
-            "torch": torch.__version__,
-            "python": platform.python_version(),
-            "device": str(device),
-            "threads": torch.get_num_threads(),
-        },
-        key=cell.key,
-    )
-
-
-def _train_and_score(cell: Cell, device: torch.device, on_status: Callable[[Status], None]) -> tuple[Scores, int]:
-    task = load_task(cell.path)
-    if task.sha256 != cell.data.sha256:
-        raise ProbingError(f"{cell.path}: the file changed while the run went on. Start the run again")
-    settings = dataclasses.asdict(cell.config.training)
-    vocabulary_size = task.vocabulary_size(
-        min_frequency=settings.pop("min_frequency"), max_vocabulary=settings.pop("max_vocabulary")
-    )
-    splits = {name: task.limit(name, vocabulary_size) for name in SPLITS}
-    torch.manual_seed(cell.seed)
-    if device.type == "cuda":
-        torch.use_deterministic_algorithms(True, warn_only=True)
-    found = AGGREGATORS.find(cell.aggregator)
-    model = build_model(found, cell.config, vocabulary_size=vocabulary_size, num_classes=len(task.labels)).to(device)
-    started = time.monotonic()
-
-    def report(progress: training.Progress) -> None:
-        on_status(_status(cell, progress, time.monotonic() - started))
-
-    outcome = training.train(
-        model, splits["tr"], splits["va"], seed=cell.seed, device=device, on_progress=report, **settings
-    )
-    predictions = training.predict(model, splits["te"], device)
-    return Scores(
-        dev_accuracy=outcome.dev_accuracy,
-        test_accuracy=training.accuracy(predictions, splits["te"]),
-        majority_accuracy=task.majority_accuracy("te"),
-        best_epoch=outcome.best_epoch,
-        parameters=sum(parameter.numel() for parameter in model.parameters()),
-        vocabulary_size=vocabulary_size,
-        curve=[dataclasses.asdict(epoch) for epoch in outcome.curve],
-        classes=_count_classes(task, predictions),
-        gold=splits["te"].labels.tolist(),
-        predictions=predictions.tolist(),
-    ), outcome.tokens
-
-
-def _status(cell: Cell, progress: training.Progress, seconds: float) -> Status:
-    return Status(
-        cell=cell.name,
-        epoch=progress.epoch,
-        max_epochs=progress.max_epochs,
-        fraction=(progress.epoch - 1 + progress.fraction) / progress.max_epochs,
-        loss=progress.loss,
-        dev_accuracy=progress.dev_accuracy,
-        tokens_per_second=progress.tokens / max(seconds, 1e-9),
-        epoch_ended=progress.epoch_ended,
-    )
-
-
-def _count_classes(task: IndexedTask, predictions: Integers) -> dict[str, dict[str, int]]:
-    """Return each label's instances by split, and how many of its test instances were right."""
-    gold = task.splits["te"].labels
-    columns = {name: task.class_counts(split) for split, name in SPLITS.items()}
-    columns["right"] = np.bincount(gold[gold == predictions], minlength=len(task.labels))
-    return {
-        label: {name: int(counts[number]) for name, counts in columns.items()}
-        for number, label in enumerate(task.labels)
-    }
-
-
-def build_model(aggregator: Found, config: Config, *, vocabulary_size: int, num_classes: int) -> Classifier:
-    """Build the classifier that a configuration describes."""
-    settings: dict[str, Any] = dataclasses.asdict(config.model) | dataclasses.asdict(config.routing)
-    return build_classifier(aggregator.object, vocabulary_size=vocabulary_size, num_classes=num_classes, **settings)
 
 
 def _describe_result(result: Result) -> str:

@@ -1,0 +1,298 @@
+"""A cell (task x model x seed): what identifies it, how it is trained and scored, and its record."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from probing import __version__, probes, training
+from probing.config import Config
+from probing.dataset import SPLITS, IndexedTask, Integers, load_task
+from probing.display import Status
+from probing.encoders import trainable
+from probing.errors import ProbingError
+from probing.model.classifier import Classifier, build_classifier
+from probing.registry import AGGREGATORS, ENCODERS, Found
+from probing.results import DataIdentity, ModelIdentity, Result, Scores, Store, Timing, make_key
+from probing.tasks import Task
+from probing.vectors import Entry
+
+OnProgress = Callable[[training.Progress], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """The paper's model, trained from scratch."""
+
+    aggregator: str
+    """What the user named: a built-in, an entry point, `module:Name` or `file.py:Name`."""
+    config: Config
+
+    @property
+    def settings(self) -> dict[str, dict[str, Any]]:
+        return self.config.as_dict()
+
+    def score(self, cell: Cell, task: IndexedTask, device: torch.device, on_progress: OnProgress) -> Scored:
+        found = AGGREGATORS.find(self.aggregator)
+
+        def build(vocabulary_size: int) -> nn.Module:
+            return build_model(found, self.config, vocabulary_size=vocabulary_size, num_classes=len(task.labels))
+
+        return _train(build, self.config, cell, task, device, on_progress)
+
+
+@dataclass(frozen=True, slots=True)
+class FineTuned:
+    """An encoder of the user's, trained together with the head."""
+
+    encoder: str
+    config: Config
+
+    @property
+    def settings(self) -> dict[str, dict[str, Any]]:
+        settings = self.config.as_dict()
+        return {"model": settings["model"], "training": settings["training"]}
+
+    def score(self, cell: Cell, task: IndexedTask, device: torch.device, on_progress: OnProgress) -> Scored:
+        factory = ENCODERS.find(self.encoder).object
+
+        def build(vocabulary_size: int) -> nn.Module:
+            return trainable.build_classifier(
+                self.encoder,
+                factory,
+                words=task.words[: vocabulary_size - 1],
+                num_classes=len(task.labels),
+                **dataclasses.asdict(self.config.model),
+            )
+
+        return _train(build, self.config, cell, task, device, on_progress)
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """A probe on an encoder's frozen vectors."""
+
+    probe: str
+    vectors: Entry
+    layer: int | None
+
+    @property
+    def settings(self) -> dict[str, dict[str, Any]]:
+        encoder = {**self.vectors.about["settings"], "dtype": self.vectors.about["dtype"]}
+        if self.layer is not None:
+            encoder["layer"] = self.layer
+        probe = probes.get_probe(self.probe)
+        return {"encoder": encoder, "probe": {"probe": probe.name, "standardise": probe.standardise}}
+
+    def score(self, cell: Cell, task: IndexedTask, device: torch.device, on_progress: OnProgress) -> Scored:
+        vectors = self.vectors.open(self.layer)
+        splits = {name: probes.Vectors.build(vectors[name], task.splits[name].labels) for name in SPLITS}
+        tokens_per_sentence = len(task.splits["tr"].tokens) / len(task.splits["tr"])
+
+        def report(progress: training.Progress) -> None:
+            on_progress(dataclasses.replace(progress, tokens=round(progress.tokens * tokens_per_sentence)))
+
+        fitted = probes.fit(
+            probes.get_probe(self.probe, task=cell.task.name),
+            splits["tr"],
+            splits["va"],
+            num_classes=len(task.labels),
+            seed=cell.seed,
+            device=device,
+            on_progress=report,
+        )
+        others = [candidate for candidate in fitted.candidates if candidate is not fitted.chosen]
+        outcome = training.Outcome(
+            fitted.chosen.best.epoch,
+            fitted.chosen.best.dev_accuracy,
+            fitted.chosen.curve,
+            round(fitted.sentences * tokens_per_sentence),
+        )
+        return Scored(
+            outcome,
+            fitted.predict(splits["te"].vectors),
+            parameters=fitted.parameters,
+            vocabulary_size=0,
+            configurations=probes.describe_candidates([fitted.chosen, *others]),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One model to be trained and scored on one task with one seed; small enough to be sent to a worker."""
+
+    task: Task
+    path: Path
+    data: DataIdentity
+    method: Trained | FineTuned | Probed
+    model: ModelIdentity
+    preset: str
+    seed: int
+
+    @property
+    def name(self) -> str:
+        own = " (own file)" if self.data.name == "own" and self.task.family != "own" else ""
+        return f"{self.task.name}{own} {self.model.label} seed {self.seed}"
+
+    @property
+    def key(self) -> str:
+        return make_key(
+            data=self.data,
+            task=self.task.name,
+            model=self.model,
+            preset=self.preset,
+            settings=self.method.settings,
+            seed=self.seed,
+        )
+
+    def record_path(self, store: Store) -> Path:
+        return store.path(
+            data=self.data.name,
+            task=self.task.name,
+            model=self.model.name,
+            preset=self.preset,
+            seed=self.seed,
+            key=self.key,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """What a method gave for a cell."""
+
+    outcome: training.Outcome
+    predictions: Integers
+    parameters: int
+    vocabulary_size: int
+    configurations: list[dict[str, Any]] = dataclasses.field(default_factory=list)
+
+
+def run_cell(cell: Cell, device: torch.device, on_status: Callable[[Status], None]) -> Result:
+    """Train and score one cell; a training that breaks down gives a failed record."""
+    started = time.monotonic()
+    scores, error, tokens = None, None, 0
+    try:
+        scores, tokens = _score(cell, device, on_status)
+    except training.NonFiniteLossError as problem:
+        error = str(problem)
+    seconds = time.monotonic() - started
+    return Result(
+        task=cell.task.name,
+        family=cell.task.family,
+        seed=cell.seed,
+        preset=cell.preset,
+        data=cell.data,
+        model=cell.model,
+        settings=cell.method.settings,
+        status="failed" if error else "finished",
+        error=error,
+        scores=scores,
+        timing=Timing(
+            seconds=round(seconds, 3),
+            tokens_per_second=round(tokens / seconds, 1),
+            finished_at=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        ),
+        where={
+            "probing": __version__,
+            "torch": torch.__version__,
+            "python": platform.python_version(),
+            "device": str(device),
+            "threads": torch.get_num_threads(),
+        },
+        key=cell.key,
+    )
+
+
+def _score(cell: Cell, device: torch.device, on_status: Callable[[Status], None]) -> tuple[Scores, int]:
+    task = load_task(cell.path)
+    if task.sha256 != cell.data.sha256:
+        raise ProbingError(f"{cell.path}: the file changed while the run went on. Start the run again")
+    torch.manual_seed(cell.seed)
+    if device.type == "cuda":
+        torch.use_deterministic_algorithms(True, warn_only=True)
+    started = time.monotonic()
+
+    def report(progress: training.Progress) -> None:
+        on_status(_status(cell, progress, time.monotonic() - started))
+
+    scored = cell.method.score(cell, task, device, report)
+    outcome = scored.outcome
+    return Scores(
+        dev_accuracy=outcome.dev_accuracy,
+        test_accuracy=training.accuracy(scored.predictions, task.splits["te"]),
+        majority_accuracy=task.majority_accuracy("te"),
+        best_epoch=outcome.best_epoch,
+        parameters=scored.parameters,
+        vocabulary_size=scored.vocabulary_size,
+        curve=[dataclasses.asdict(epoch) for epoch in outcome.curve],
+        classes=_count_classes(task, scored.predictions),
+        gold=task.splits["te"].labels.tolist(),
+        predictions=scored.predictions.tolist(),
+        configurations=scored.configurations,
+    ), outcome.tokens
+
+
+def _train(
+    build: Callable[[int], nn.Module],
+    config: Config,
+    cell: Cell,
+    task: IndexedTask,
+    device: torch.device,
+    on_progress: OnProgress,
+) -> Scored:
+    """Train the model that `build` makes for a size of the vocabulary."""
+    settings = dataclasses.asdict(config.training)
+    vocabulary_size = task.vocabulary_size(
+        min_frequency=settings.pop("min_frequency"), max_vocabulary=settings.pop("max_vocabulary")
+    )
+    splits = {name: task.limit(name, vocabulary_size) for name in SPLITS}
+    model = build(vocabulary_size).to(device)
+    outcome = training.train(
+        model, splits["tr"], splits["va"], seed=cell.seed, device=device, on_progress=on_progress, **settings
+    )
+    return Scored(
+        outcome,
+        training.predict(model, splits["te"], device),
+        parameters=sum(parameter.numel() for parameter in model.parameters()),
+        vocabulary_size=vocabulary_size,
+    )
+
+
+def _status(cell: Cell, progress: training.Progress, seconds: float) -> Status:
+    return Status(
+        cell=cell.name,
+        epoch=progress.epoch,
+        max_epochs=progress.max_epochs,
+        fraction=(progress.epoch - 1 + progress.fraction) / progress.max_epochs,
+        loss=progress.loss,
+        dev_accuracy=progress.dev_accuracy,
+        tokens_per_second=progress.tokens / max(seconds, 1e-9),
+        epoch_ended=progress.epoch_ended,
+    )
+
+
+def _count_classes(task: IndexedTask, predictions: Integers) -> dict[str, dict[str, int]]:
+    """Return each label's instances by split, and how many of its test instances were right."""
+    gold = task.splits["te"].labels
+    columns = {name: task.class_counts(split) for split, name in SPLITS.items()}
+    columns["right"] = np.bincount(gold[gold == predictions], minlength=len(task.labels))
+    return {
+        label: {name: int(counts[number]) for name, counts in columns.items()}
+        for number, label in enumerate(task.labels)
+    }
+
+
+def build_model(aggregator: Found, config: Config, *, vocabulary_size: int, num_classes: int) -> Classifier:
+    """Build the classifier that a configuration describes."""
+    settings: dict[str, Any] = dataclasses.asdict(config.model) | dataclasses.asdict(config.routing)
+    return build_classifier(aggregator.object, vocabulary_size=vocabulary_size, num_classes=num_classes, **settings)

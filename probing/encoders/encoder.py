@@ -1,0 +1,89 @@
+"""What an encoder is, what is known of one before it is loaded, and the check of what it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from probing.errors import ProbingError
+from probing.tasks import Task
+
+
+@runtime_checkable
+class Encoder(Protocol):
+    """Anything with this method; no base class is needed.
+
+    If it also has `prepare(sentences)`, that is called with all sentences of a task before the first `encode`.
+    """
+
+    def encode(self, sentences: list[list[str]]) -> Any:
+        """Return the vectors (n, dim) of tokenised sentences."""
+
+
+class Rows(Protocol):
+    """Vectors that exist already: the rows of a task file's lines."""
+
+    def rows(self, task: Task, path: Path) -> NDArray[Any]:
+        """Return the vectors (n, dim) of all lines of a task file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """An encoder that can be loaded, and everything that can change its vectors."""
+
+    name: str
+    """How results call it."""
+    label: str
+    """How tables call it."""
+    version: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """What was asked for beside the name: pooling, …"""
+    layers: tuple[int, ...] | None = None
+    """For an encoder whose `encode` returns (n, layers, dim): which layers they are."""
+    load: Callable[[torch.device], Any]
+    """Return an `Encoder`, or `Rows`."""
+
+
+def as_matrix(encoder: str, batch: str, sentences: int, vectors: Any, *, layers: int | None) -> NDArray[Any]:
+    """Return what an encoder gave for a batch as numbers (n, layers, dim), or say what is wrong with it."""
+
+    def wrong(what: str) -> ProbingError:
+        return ProbingError(f"encoder {encoder!r}, {batch}: {what}")
+
+    if isinstance(vectors, torch.Tensor):
+        vectors = vectors.detach().to("cpu")
+        vectors = vectors.float() if vectors.dtype == torch.bfloat16 else vectors
+    try:
+        matrix = np.asarray(_to_arrays(vectors))
+    except (ValueError, TypeError) as error:
+        raise wrong(f"encode must return an array (n, dim). Its rows cannot be put together: {error}") from None
+    if matrix.dtype.kind not in "fiub":
+        raise wrong(f"encode must return an array (n, dim) of numbers. Got {_describe(vectors, matrix)}")
+    wanted = "(n, dim)" if layers is None else f"(n, {layers}, dim)"
+    if matrix.ndim != (2 if layers is None else 3):
+        raise wrong(f"encode must return an array {wanted}. Got {_describe(vectors, matrix)}")
+    if len(matrix) != sentences:
+        raise wrong(f"encode was given {sentences} sentences and returned {len(matrix)} rows")
+    if not matrix.shape[-1]:
+        raise wrong("encode returned vectors of dimension 0")
+    if not np.isfinite(matrix).all():
+        row = int(np.flatnonzero(~np.isfinite(matrix.reshape(sentences, -1)).all(1))[0])
+        raise wrong(f"the vector of its sentence {row + 1} is not finite (it holds NaN or infinity)")
+    return matrix[:, None] if layers is None else matrix
+
+
+def _to_arrays(vectors: Any) -> Any:
+    """Make a list of tensors a list of arrays: numpy does not look into tensors that need gradients."""
+    if isinstance(vectors, Sequence):
+        return [item.detach().cpu().float().numpy() if isinstance(item, torch.Tensor) else item for item in vectors]
+    return vectors
+
+
+def _describe(vectors: Any, matrix: NDArray[Any]) -> str:
+    return f"{type(vectors).__name__} of shape {matrix.shape} and type {matrix.dtype}"

@@ -1,0 +1,124 @@
+"""`huggingface:NAME_OR_PATH`: any layer of a transformer, pooled over its tokens.
+
+Shapes: B sentences of a batch, L the longest of them in pieces, d the model's width.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from probing.encoders.encoder import Recipe
+from probing.encoders.model_files import describe_version, loading, short_name
+from probing.errors import ProbingError, unknown
+
+BATCH = 64
+"""Sentences that go through the model at a time."""
+
+
+def make_recipe(target: str, *, layer: str, pooling: str) -> Recipe:
+    """Return the recipe of a model on disk or on the Hugging Face hub."""
+    spec = f"huggingface:{target}"
+    if pooling not in POOLINGS:
+        raise unknown("pooling", pooling, POOLINGS)
+    with loading(spec, extra="huggingface"):
+        from transformers import AutoConfig
+
+        library = importlib.metadata.version("transformers")
+        config = AutoConfig.from_pretrained(target)
+        num_layers = int(config.get_text_config().num_hidden_layers)
+    layers = _choose_layers(spec, layer, num_layers)
+    return Recipe(
+        name=f"huggingface:{short_name(target)}",
+        label=short_name(target),
+        version=f"{describe_version(spec, target)}; transformers {library}",
+        settings={"pooling": pooling},
+        layers=layers,
+        load=lambda device: HuggingFaceEncoder(target, layers, pooling, device),
+    )
+
+
+def _choose_layers(spec: str, layer: str, num_layers: int) -> tuple[int, ...]:
+    """Return the layers asked for; 0 is the embeddings."""
+    if layer == "all":
+        return tuple(range(num_layers + 1))
+    if layer == "last":
+        return (num_layers,)
+    if not (layer.isdecimal() and int(layer) <= num_layers):
+        raise ProbingError(f"encoder {spec!r}: --layer must be 0 to {num_layers}, all or last. Got {layer!r}")
+    return (int(layer),)
+
+
+class HuggingFaceEncoder:
+    """Pooled hidden states (n, layers, d) of some layers; tokens are joined by spaces."""
+
+    def __init__(self, target: str, layers: tuple[int, ...], pooling: str, device: torch.device) -> None:
+        with loading(f"huggingface:{target}", extra="huggingface"):
+            from transformers import AutoModel, AutoTokenizer
+
+            self.tokenizer: Any = AutoTokenizer.from_pretrained(target)
+            self.model: Any = AutoModel.from_pretrained(target, dtype=torch.float32).to(device).eval()
+        self.tokenizer.padding_side = "right"
+        if self.tokenizer.pad_token is None:
+            self.tokenizer.pad_token = self.tokenizer.eos_token
+        positions = getattr(self.model.config, "max_position_embeddings", None)
+        self.max_length = min(self.tokenizer.model_max_length, positions or 512)
+        self.layers, self.pool, self.device = layers, POOLINGS[pooling], device
+
+    @torch.inference_mode()
+    def encode(self, sentences: list[list[str]]) -> NDArray[np.float32]:
+        texts = [" ".join(tokens) for tokens in sentences]
+        order = sorted(range(len(texts)), key=lambda number: len(texts[number]))  # alike lengths need little padding
+        vectors: NDArray[np.float32] | None = None
+        for start in range(0, len(order), BATCH):
+            chosen = order[start : start + BATCH]
+            pieces = self.tokenizer(
+                [texts[number] for number in chosen],
+                padding=True,
+                truncation=True,
+                max_length=self.max_length,
+                return_tensors="pt",
+            ).to(self.device)
+            states = self.model(**pieces, output_hidden_states=True).hidden_states
+            pooled = [self.pool(states[layer], pieces["attention_mask"]) for layer in self.layers]
+            block = torch.stack(pooled, 1).cpu().numpy()
+            if vectors is None:
+                vectors = np.empty((len(texts), *block.shape[1:]), np.float32)
+            vectors[chosen] = block
+        assert vectors is not None
+        return vectors
+
+
+def pool_mean(states_BLd: Tensor, mask_BL: Tensor) -> Tensor:
+    """Return the mean over the real tokens."""
+    mask = mask_BL.unsqueeze(2).to(states_BLd.dtype)
+    return (states_BLd * mask).sum(1) / mask.sum(1)
+
+
+def pool_cls(states_BLd: Tensor, mask_BL: Tensor) -> Tensor:
+    """Return the first token's vector."""
+    return states_BLd[:, 0]
+
+
+def pool_max(states_BLd: Tensor, mask_BL: Tensor) -> Tensor:
+    """Return the largest number of each dimension over the real tokens."""
+    return states_BLd.masked_fill(~mask_BL.bool().unsqueeze(2), -torch.inf).amax(1)
+
+
+def pool_last(states_BLd: Tensor, mask_BL: Tensor) -> Tensor:
+    """Return the last real token's vector."""
+    return states_BLd[torch.arange(len(states_BLd), device=states_BLd.device), mask_BL.sum(1) - 1]
+
+
+POOLINGS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "mean": pool_mean,
+    "cls": pool_cls,
+    "max": pool_max,
+    "last": pool_last,
+}

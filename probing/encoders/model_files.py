@@ -1,0 +1,47 @@
+"""Models of the Hugging Face libraries: their version, their short name, and what goes wrong when they are loaded."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from probing.dataset import hash_file
+from probing.errors import ProbingError
+
+
+def short_name(target: str) -> str:
+    """Return a model's name without its owner or folder."""
+    path = Path(target)
+    return (path.absolute() if path.is_dir() else path).name
+
+
+def describe_version(spec: str, target: str) -> str:
+    """Return what changes when the model does: a hash of its files, or the commit that the hub has it at."""
+    folder = Path(target)
+    if folder.is_dir():
+        digest = hashlib.sha256()
+        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+            digest.update(f"{path.relative_to(folder)}\0{hash_file(path)[0]}\0".encode())
+        return digest.hexdigest()
+    with loading(spec, extra="huggingface"):
+        from transformers import AutoConfig
+
+        config = AutoConfig.from_pretrained(target)
+    return str(getattr(config, "_commit_hash", None) or "unknown")
+
+
+@contextmanager
+def loading(spec: str, *, extra: str) -> Iterator[None]:
+    """Turn what a library says when it cannot load a model into one line."""
+    try:
+        yield
+    except (ImportError, importlib.metadata.PackageNotFoundError) as error:
+        raise ProbingError(
+            f"encoder {spec!r} needs a library that is not installed ({error}). Run: pip install 'probing[{extra}]'"
+        ) from None
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        first = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise ProbingError(f"encoder {spec!r} could not be loaded: {first}") from error

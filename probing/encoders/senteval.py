@@ -1,0 +1,112 @@
+"""`senteval:my_script.py`: a file written for SentEval, with `prepare(params, samples)` and `batcher(params, batch)`.
+
+Such files import SentEval, which is on no registry. Where it is not installed, a stand-in takes its place during the
+import: only what the file runs under `if __name__ == "__main__"` would need more.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from probing.encoders.encoder import Recipe
+from probing.errors import ProbingError
+from probing.registry import hash_code, import_file
+
+
+class DotDict(dict[str, Any]):
+    """A dictionary whose keys are attributes, too; one that is missing is None, as in SentEval."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self.get(name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self[name] = value
+
+    def __delattr__(self, name: str) -> None:
+        del self[name]
+
+
+def make_params(params: dict[str, Any]) -> DotDict:
+    """Return SentEval's `params` with its defaults filled in."""
+    filled = DotDict({"usepytorch": True, "seed": 1111, "batch_size": 128, "nhid": 0, "kfold": 5} | params)
+    filled.classifier = dict(params.get("classifier") or {"nhid": 0})
+    if "nhid" not in filled.classifier:
+        raise ProbingError("params['classifier'] must say how many hidden units there are, e.g. {'nhid': 0}")
+    return filled
+
+
+def make_recipe(target: str) -> Recipe:
+    """Return the recipe of a script; it is imported here, so that mistakes in it are known before a run."""
+    path = Path(target)
+    spec = f"senteval:{target}"
+    if not path.is_file():
+        raise ProbingError(f"encoder {spec!r}: there is no file {target}")
+    with _stand_in():
+        try:
+            script = import_file(path)
+        except (Exception, SystemExit) as error:
+            raise ProbingError(f"encoder {spec!r} could not be imported: {type(error).__name__}: {error}") from error
+    batcher = getattr(script, "batcher", None)
+    if not callable(batcher):
+        raise ProbingError(f"encoder {spec!r}: the file has no function batcher(params, batch)")
+    settings: dict[str, Any] = next(
+        (vars(script)[name] for name in ("params_senteval", "params") if name in vars(script)), {}
+    )
+    return Recipe(
+        name=f"senteval:{path.name}",
+        label=path.stem,
+        version=hash_code(path),
+        load=lambda device: BatcherEncoder(batcher, getattr(script, "prepare", None), dict(settings)),
+    )
+
+
+class BatcherEncoder:
+    """Calls a SentEval batcher on batches of the size that its params ask for."""
+
+    def __init__(self, batcher: Callable[..., Any], prepare: Callable[..., Any] | None, params: dict[str, Any]) -> None:
+        self.batcher, self.prepare_params, self.params = batcher, prepare, make_params(params)
+
+    def prepare(self, sentences: list[list[str]]) -> None:
+        if self.prepare_params is not None:
+            self.prepare_params(self.params, sentences)
+
+    def encode(self, sentences: list[list[str]]) -> Any:
+        import numpy as np
+
+        size = self.params.batch_size
+        return np.vstack(
+            [self.batcher(self.params, sentences[start : start + size]) for start in range(0, len(sentences), size)]
+        )
+
+
+@contextmanager
+def _stand_in() -> Iterator[None]:
+    """Let `import senteval` work where SentEval is not installed."""
+    if "senteval" in sys.modules or importlib.util.find_spec("senteval") is not None:
+        yield
+        return
+    package, engine, utils = (ModuleType(name) for name in ("senteval", "senteval.engine", "senteval.utils"))
+
+    def refuse(*arguments: Any, **options: Any) -> None:
+        raise ProbingError(
+            "the script starts SentEval when it is imported: put that under `if __name__ == '__main__':`"
+        )
+
+    vars(engine)["SE"] = refuse
+    vars(utils)["dotdict"] = DotDict
+    vars(package).update(engine=engine, utils=utils, __path__=[])
+    modules = {module.__name__: module for module in (package, engine, utils)}
+    sys.modules.update(modules)
+    try:
+        yield
+    finally:
+        for name in modules:
+            sys.modules.pop(name, None)

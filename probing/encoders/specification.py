@@ -1,0 +1,75 @@
+"""`--encoder SPEC` becomes a recipe: a built-in, an installed plug-in, module:Name, file.py:Name, or an adapter."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from probing.encoders.encoder import Encoder, Recipe
+from probing.errors import ProbingError
+from probing.registry import ENCODERS, Found
+
+ADAPTERS = {
+    "sentence-transformers": ("NAME_OR_PATH", "a sentence-transformers model (extra: sentence-transformers)"),
+    "huggingface": ("NAME_OR_PATH", "a Hugging Face model; --layer 0..n|all|last, --pooling (extra: huggingface)"),
+    "senteval": ("my_script.py", "a SentEval script with prepare(params, samples) and batcher(params, batch)"),
+    "precomputed": ("vectors.npz", "vectors of the task file's lines: .npz, .npy or .safetensors"),
+}
+"""Prefix -> what follows it, and what it stands for."""
+
+
+def find_encoder(spec: str, *, layer: str | None = None, pooling: str | None = None) -> Recipe:
+    """Return the recipe of the encoder that a specification names; layer and pooling are Hugging Face models' only."""
+    kind, colon, target = spec.partition(":")
+    if kind != "huggingface" and (layer or pooling):
+        option = "--layer" if layer else "--pooling"
+        raise ProbingError(f"encoder {spec!r}: {option} goes with huggingface:NAME_OR_PATH only")
+    if colon and kind in ADAPTERS:
+        if not target:
+            raise ProbingError(f"encoder {spec!r}: expected {kind}:{ADAPTERS[kind][0]}")
+        # Looked up by name: an adapter's library is imported only when it is asked for.
+        adapter = importlib.import_module(f"probing.encoders.{kind.replace('-', '_')}")
+        options = {"layer": layer or "last", "pooling": pooling or "mean"} if kind == "huggingface" else {}
+        recipe: Recipe = adapter.make_recipe(target, **options)
+        return recipe
+    found = ENCODERS.find(spec)
+    return Recipe(
+        name=found.name, label=found.label, version=found.version, load=lambda device: _make(spec, found.object)
+    )
+
+
+def find_trainable(spec: str) -> Found:
+    """Return the factory of torch modules that a specification names."""
+    kind, colon, _ = spec.partition(":")
+    if colon and kind in ADAPTERS:
+        raise ProbingError(
+            f"encoder {spec!r} can only be probed frozen. --fine-tune needs a class or function "
+            "that makes a torch.nn.Module: module:Name, file.py:Name or transformer"
+        )
+    return ENCODERS.find(spec)
+
+
+def _make(spec: str, target: Any) -> Encoder:
+    """Return the encoder that a plug-in is, or makes when it is called."""
+    made = target
+    if isinstance(target, type) or not hasattr(target, "encode"):
+        if not isinstance(target, Callable):  # type: ignore[arg-type]
+            raise ProbingError(f"encoder {spec!r} has no method encode(sentences) and is not a class or function")
+        try:
+            made = target()
+        except Exception as error:
+            raise ProbingError(f"encoder {spec!r} could not be made: {type(error).__name__}: {error}") from error
+    if not isinstance(made, Encoder):
+        hint = ". A torch.nn.Module to be trained needs --fine-tune" if isinstance(made, torch.nn.Module) else ""
+        raise ProbingError(f"encoder {spec!r}: {type(made).__name__} has no method encode(sentences){hint}")
+    return made
+
+
+def summaries() -> list[tuple[str, str]]:
+    """Return (specification, what it is) of everything that can be named."""
+    listed = [(name, summary) for name, _, summary in ENCODERS.summaries()]
+    listed += [(f"{kind}:{target}", summary) for kind, (target, summary) in ADAPTERS.items()]
+    return [*listed, ("module:Name, file.py:Name", "your own: anything with encode(sentences) -> array (n, dim)")]

@@ -1,0 +1,310 @@
+"""Classifiers on frozen vectors: a whole grid of them is trained together, in one pass over the data.
+
+The configurations of a grid see the same batches and start from the same weights, as SentEval's do (it seeds each
+anew), so that they are the slices of one set of matrices. The gradients are written out: autograd would cost more than
+the arithmetic.
+
+Shapes: B sentences of a batch, D dimensions of a vector and a constant 1, G configurations, H hidden units, C classes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from probing.dataset import Integers
+from probing.errors import unknown
+from probing.grids import Grid, Group
+from probing.training import Epoch, NonFiniteLossError, Progress
+
+BLOCK_NUMBERS = 2**21
+"""How many numbers are gathered, standardised and one-hot encoded at a time."""
+STEPS_BETWEEN_LOSSES = 25
+"""The training loss is a mean over every so many batches: it decides nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """One point of a grid."""
+
+    hidden: int
+    """Hidden units; 0 means a linear classifier."""
+    dropout: float = 0.0
+    weight_decay: float = 0.0
+    """The L2 penalty."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """A grid, how it is trained, and when a configuration stops."""
+
+    name: str
+    configurations: tuple[Configuration, ...]
+    """The best on dev is chosen, the first among equals."""
+    standardise: bool
+    """Give each dimension mean 0 and variance 1 over the training split."""
+    batch_size: int = 64
+    passes: int = 1
+    """Passes over the training split between two looks at dev: one epoch."""
+    max_epochs: int = 50
+    patience: int = 5
+    """Stop after so many epochs without a better dev accuracy, plus one if they need not follow each other."""
+    cumulative: bool = False
+    """Count all epochs without a better dev accuracy, not only those in a row: SentEval's way."""
+    optimizer: str = "adam"
+    learning_rate: float = 1e-3
+
+    def as_dict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+    def without_hidden_layer(self) -> Probe:
+        """Return the probe with linear classifiers in the place of those with hidden units."""
+        linear = (dataclasses.replace(item, hidden=0, dropout=0.0) for item in self.configurations)
+        return dataclasses.replace(self, configurations=tuple(dict.fromkeys(linear)))
+
+
+def senteval_probe(
+    *,
+    nhid: int = 0,
+    dropout: float = 0.0,
+    batch_size: int = 64,
+    epoch_size: int = 4,
+    max_epoch: int = 200,
+    tenacity: int = 5,
+    optim: str = "adam",
+    learning_rate: float = 1e-3,
+) -> Probe:
+    """Return SentEval's own protocol, by the names that SentEval gives to its settings."""
+    return Probe(
+        name="senteval",
+        configurations=tuple(
+            Configuration(hidden=nhid, dropout=dropout if nhid else 0.0, weight_decay=10.0**power)
+            for power in range(-5, -1)
+        ),
+        standardise=False,
+        batch_size=batch_size,
+        passes=epoch_size,
+        max_epochs=max_epoch // epoch_size + 1,  # SentEval stops once max_epoch is passed, not reached
+        patience=tenacity,
+        cumulative=True,
+        optimizer=optim,
+        learning_rate=learning_rate,
+    )
+
+
+PROBES = {
+    "mlp": Probe(
+        name="mlp",
+        configurations=tuple(
+            Configuration(hidden=hidden, dropout=dropout) for hidden in (50, 100, 200) for dropout in (0.0, 0.1, 0.2)
+        ),
+        standardise=True,
+    ),
+    "linear": Probe(
+        name="linear",
+        configurations=tuple(Configuration(hidden=0, weight_decay=decay) for decay in (0.0, 1e-5, 1e-4, 1e-3, 1e-2)),
+        standardise=True,
+    ),
+    "senteval": senteval_probe(),
+}
+"""`mlp`: one hidden layer, its size and dropout chosen on dev; `linear`: L2 chosen on dev; `senteval`: as SentEval."""
+
+LINEAR_TASKS = ("WC",)
+"""Tasks whose probe never has a hidden layer, in SentEval and in Conneau et al. (2018)."""
+
+
+def get_probe(name: str, *, task: str = "") -> Probe:
+    """Return a probe as it is used on a task."""
+    if name not in PROBES:
+        raise unknown("probe", name, PROBES)
+    return PROBES[name].without_hidden_layer() if task in LINEAR_TASKS else PROBES[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """The vectors of a split (possibly mapped from a file) and its labels (S,)."""
+
+    vectors: Tensor
+    labels: Tensor
+
+    @classmethod
+    def build(cls, vectors: Tensor, labels: Integers) -> Vectors:
+        return cls(vectors, torch.from_numpy(np.array(labels)))
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What one configuration came to."""
+
+    configuration: Configuration
+    best: Epoch
+    epochs: int
+    curve: tuple[Epoch, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """The configuration that was best on dev, and what the others came to."""
+
+    chosen: Candidate
+    candidates: tuple[Candidate, ...]
+    parameters: int
+    sentences: int
+    """Trained on in all, a sentence counted once a pass."""
+    _weights: Group
+    _inputs: Inputs
+
+    def predict(self, vectors: Tensor) -> Integers:
+        """Return the class of each vector."""
+        blocks = [self._weights.predict(block)[0] for block in self._inputs.blocks(vectors)]
+        return torch.cat(blocks).cpu().numpy()
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Makes classifier inputs (B, D) from vectors: float32, standardised or not, with a constant 1."""
+
+    mean: Tensor
+    scale: Tensor
+    device: torch.device
+
+    @classmethod
+    def measure(cls, vectors: Tensor, *, standardise: bool, device: torch.device) -> Inputs:
+        """Return the inputs' scale, measured a block at a time so that the vectors need not fit into memory."""
+        dim = vectors.shape[1]
+        total, squares = torch.zeros(dim, dtype=torch.float64), torch.zeros(dim, dtype=torch.float64)
+        mean, scale = torch.zeros(dim), torch.ones(dim)
+        if standardise:
+            rows = max(1, BLOCK_NUMBERS // dim)
+            for block in vectors.split(rows):
+                total += block.sum(0, dtype=torch.float64)
+            centre = total / len(vectors)
+            for block in vectors.split(rows):
+                squares += (block - centre).square_().sum(0)
+            deviation = (squares / len(vectors)).sqrt()
+            mean, scale = centre.float(), torch.where(deviation > 1e-9, 1 / deviation, 1.0).float()
+        return cls(mean.to(device), scale.to(device), device)
+
+    def make(self, vectors: Tensor) -> Tensor:
+        inputs = torch.ones(len(vectors), vectors.shape[1] + 1, device=self.device)
+        torch.sub(vectors.to(self.device), self.mean, out=inputs[:, :-1]).mul_(self.scale)
+        return inputs
+
+    def blocks(self, vectors: Tensor, order: Tensor | None = None, *, rows: int | None = None) -> Iterator[Tensor]:
+        """Yield inputs of many sentences at a time, in the order given."""
+        rows = rows or max(1, BLOCK_NUMBERS // (vectors.shape[1] + 1))
+        if order is None:
+            yield from map(self.make, vectors.split(rows))
+        else:
+            for indices in order.split(rows):
+                yield self.make(vectors.index_select(0, indices))
+
+
+def fit(
+    probe: Probe,
+    train: Vectors,
+    dev: Vectors,
+    *,
+    num_classes: int,
+    seed: int,
+    device: torch.device,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
+) -> Fitted:
+    """Train all configurations of a probe together, each until it stops, and return the one that is best on dev."""
+    inputs = Inputs.measure(train.vectors, standardise=probe.standardise, device=device)
+    grid = Grid.build(
+        [(item.hidden, item.dropout, item.weight_decay) for item in probe.configurations],
+        input_dim=train.vectors.shape[1],
+        num_classes=num_classes,
+        seed=seed,
+        device=device,
+        optimizer=probe.optimizer,
+        learning_rate=probe.learning_rate,
+    )
+    shuffler = torch.Generator().manual_seed(seed)
+    curves: list[list[Epoch]] = [[] for _ in probe.configurations]
+    best: dict[int, tuple[Epoch, Group]] = {}
+    misses = [0] * len(probe.configurations)
+    sentences = 0
+    for epoch in range(1, probe.max_epochs + 1):
+        losses = _train_epoch(probe, grid, inputs, train, shuffler, epoch)
+        sentences += probe.passes * len(train)
+        accuracies = _score(grid, inputs, dev)
+        stopped = []
+        for number in grid.active:
+            point = Epoch(epoch, losses[number], accuracies[number])
+            curves[number].append(point)
+            if number not in best or point.dev_accuracy > best[number][0].dev_accuracy:
+                best[number] = point, grid.copy(number)
+                misses[number] = misses[number] if probe.cumulative else 0
+            else:
+                misses[number] += 1
+            if misses[number] >= probe.patience + probe.cumulative:
+                stopped.append(number)
+        leader = max(point.dev_accuracy for point, _ in best.values())
+        on_progress(Progress(epoch, probe.max_epochs, 1.0, min(losses.values()), leader, sentences, epoch_ended=True))
+        grid.drop(stopped)
+        if not grid.active:
+            break
+    candidates = tuple(
+        Candidate(item, best[number][0], len(curves[number]), tuple(curves[number]))
+        for number, item in enumerate(probe.configurations)
+    )
+    # SentEval compares percentages of two decimals; the first among equals is the weakest penalty or smallest size.
+    number = max(range(len(candidates)), key=lambda index: (round(candidates[index].best.dev_accuracy, 2), -index))
+    weights = best[number][1]
+    return Fitted(candidates[number], candidates, weights.num_parameters, sentences, weights, inputs)
+
+
+def _train_epoch(
+    probe: Probe, grid: Grid, inputs: Inputs, train: Vectors, shuffler: torch.Generator, epoch: int
+) -> dict[int, float]:
+    """Pass over the training split and return each configuration's mean loss."""
+    totals: list[Tensor] = []
+    steps = 0
+    width = max(train.vectors.shape[1] + 1, grid.num_classes)
+    rows = probe.batch_size * max(1, BLOCK_NUMBERS // width // probe.batch_size)
+    for _ in range(probe.passes):
+        order = torch.randperm(len(train), generator=shuffler)
+        blocks = inputs.blocks(train.vectors, order, rows=rows)
+        for indices, block in zip(order.split(rows), blocks, strict=True):
+            labels = train.labels[indices].to(inputs.device)
+            targets = torch.nn.functional.one_hot(labels, grid.num_classes).to(block.dtype)
+            for batch, target in zip(block.split(probe.batch_size), targets.split(probe.batch_size), strict=True):
+                loss = grid.step(batch, target, with_loss=steps % STEPS_BETWEEN_LOSSES == 0)
+                steps += 1
+                if loss is not None:
+                    totals.append(loss)
+    means = torch.stack(totals).mean(0).tolist()
+    if not all(map(math.isfinite, means)):
+        raise NonFiniteLossError(f"the probe's loss became {means} in epoch {epoch}. Look at the encoder's vectors")
+    return dict(zip(grid.active, means, strict=True))
+
+
+def _score(grid: Grid, inputs: Inputs, split: Vectors) -> dict[int, float]:
+    """Return each configuration's accuracy in percent."""
+    right = torch.zeros(len(grid.active), dtype=torch.int64, device=inputs.device)
+    start = 0
+    for block in inputs.blocks(split.vectors):
+        labels = split.labels[start : start + len(block)].to(inputs.device)
+        right += (grid.predict(block) == labels).sum(1)
+        start += len(block)
+    return {number: 100.0 * count / len(split) for number, count in zip(grid.active, right.tolist(), strict=True)}
+
+
+def describe_candidates(candidates: Sequence[Candidate]) -> list[dict[str, Any]]:
+    """Return what each configuration came to, for the record."""
+    return [
+        dataclasses.asdict(item.configuration) | {"dev_accuracy": item.best.dev_accuracy, "epochs": item.epochs}
+        for item in candidates
+    ]
