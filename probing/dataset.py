@@ -16,6 +16,7 @@ import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
@@ -221,8 +222,8 @@ class IndexedTask:
 
 def index_task(data: TaskData) -> IndexedTask:
     """Number the words and labels of a task file."""
-    counts = Counter(word for tokens in data.splits["tr"].sentences for word in tokens)
-    others = {word for name in ("va", "te") for tokens in data.splits[name].sentences for word in tokens}
+    counts = Counter(chain.from_iterable(data.splits["tr"].sentences))
+    others = set(chain.from_iterable(chain(data.splits["va"].sentences, data.splits["te"].sentences)))
     words = (*sorted(counts, key=lambda word: (-counts[word], word)), *sorted(others - counts.keys()))
     word_ids = {word: number for number, word in enumerate(words, 1)}
     label_ids = {label: number for number, label in enumerate(data.labels)}
@@ -239,11 +240,11 @@ def index_task(data: TaskData) -> IndexedTask:
 
 def _pack(split: Split, word_ids: Mapping[str, int], label_ids: Mapping[str, int]) -> PackedSplit:
     lengths = np.fromiter(map(len, split.sentences), np.int64, len(split.sentences))
-    words = (word_ids[word] for sentence in split.sentences for word in sentence)
+    words = map(word_ids.__getitem__, chain.from_iterable(split.sentences))
     return PackedSplit(
         tokens=np.fromiter(words, np.int64, int(lengths.sum())),
         offsets=np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]),
-        labels=np.fromiter((label_ids[label] for label in split.labels), np.int64, len(split.labels)),
+        labels=np.fromiter(map(label_ids.__getitem__, split.labels), np.int64, len(split.labels)),
     )
 
 
