@@ -238,12 +238,11 @@ def _residual(right: Right) -> float:
 
 
 def _count_differences(first: Right, second: Right) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """Return the distinct differences of a sentence's mean over seeds, and how many sentences have each."""
+    """Return the differences that a sentence's means over seeds can have, from -1 to 1, and how many sentences do."""
     of_first, of_second = len(first), len(second)
     scaled = first.sum(axis=0) * of_second - second.sum(axis=0) * of_first + of_first * of_second
     counts = np.bincount(scaled, minlength=2 * of_first * of_second + 1)
-    values = np.arange(len(counts)) / (of_first * of_second) - 1
-    return values[counts > 0], counts[counts > 0]
+    return np.arange(len(counts)) / (of_first * of_second) - 1, counts
 
 
 def _resample_sentences(
@@ -255,8 +254,9 @@ def _resample_sentences(
     differ in n sentences are not said to be equal. Drawing n sentences is drawing how often each difference occurs.
     """
     sentences = int(counts.sum())
-    values = np.concatenate([values, [1.0, -1.0, 0.0]])
-    shares = np.concatenate([counts, [0.5, 0.5, 1.0]]) / (sentences + 2)
+    shares = counts / (sentences + 2)
+    shares[[0, -1, len(shares) // 2]] += np.array([0.5, 0.5, 1.0]) / (sentences + 2)
+    values, shares = values[shares > 0], shares[shares > 0]
     mean = float(values @ shares)
     spread = float(np.square(values - mean) @ shares)
     kept = max(0.0, 1 - residual / spread)
@@ -277,5 +277,8 @@ def _resample_seeds(right: Right, rng: np.random.Generator) -> Floats:
 
 def _swap(values: Floats, counts: npt.NDArray[np.int64], rng: np.random.Generator) -> Floats:
     """Return mean differences after the signs of all sentences' differences were drawn anew."""
-    kept = rng.binomial(counts, 0.5, size=(RESAMPLES, len(counts)))
-    return np.asarray((2 * kept - counts) @ values / counts.sum(), dtype=np.float64)
+    positive = len(values) // 2 + 1
+    sizes = counts[positive:] + counts[positive - 2 :: -1]
+    kept = rng.binomial(sizes[sizes > 0], 0.5, size=(RESAMPLES, np.count_nonzero(sizes)))
+    signed = 2 * kept - sizes[sizes > 0]
+    return np.asarray(signed @ values[positive:][sizes > 0] / counts.sum(), dtype=np.float64)

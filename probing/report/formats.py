@@ -98,8 +98,8 @@ def render_markdown(table: Table) -> str:
         disable_numparse=True,
         colalign=("left", *("right" for _ in table.columns)),
     )
-    legend = " ".join(filter(None, [table.caption, "BOLD", table.legend, table.marks]))
-    blocks = [body, _escape_markdown(legend).replace("BOLD", "**Bold**:", 1)]
+    caption, legend, marks = map(_escape_markdown, (table.caption, table.legend, table.marks))
+    blocks = [body, f"{caption} **Bold**: {legend} {marks}".rstrip()]
     blocks += [_escape_markdown(note) for note in _notes(table)]
     if table.claims:
         claims = "\n".join(f"- {_escape_markdown(_describe(claim))}" for claim in table.claims)
