@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from probing.corpus.brackets import parse_tree, read_brackets, strip_label
@@ -140,6 +140,7 @@ def leaves(tree: Tree) -> list[tuple[str, str]]:
     return [(label, children)] if isinstance(children, str) else [leaf for child in children for leaf in leaves(child)]
 
 
+@settings(deadline=None)
 @given(st.lists(TREES, min_size=1, max_size=5), SPACES, SPACES)
 def test_any_tree_comes_back_as_it_was_written(trees: list[Tree], inner: str, outer: str) -> None:
     text = outer.join(write(tree, inner) for tree in trees)
@@ -147,6 +148,7 @@ def test_any_tree_comes_back_as_it_was_written(trees: list[Tree], inner: str, ou
     assert [sentence.tokens for sentence in read(text)] == [tuple(w for _, w in leaves(tree)) for tree in trees]
 
 
+@settings(deadline=None)
 @given(st.text("()SNP \n", max_size=60))
 def test_no_text_breaks_the_reader(text: str) -> None:
     for number, parse in read_brackets(enumerate(text.splitlines(keepends=True), 1)):

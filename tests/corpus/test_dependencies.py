@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from probing.corpus.dependencies import parse_block, read_blocks
@@ -89,6 +89,7 @@ def heads(draw: st.DrawFn) -> list[int]:
     return result
 
 
+@settings(deadline=None)
 @given(heads(), st.data())
 def test_any_tree_comes_back_as_it_was_written(heads: Sequence[int], data: st.DataObject) -> None:
     words = st.text(st.characters(categories=["L"], codec="utf-8"), min_size=1, max_size=5)

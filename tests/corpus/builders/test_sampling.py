@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from probing.corpus.builders.sampling import (
@@ -28,6 +28,7 @@ def instances(label: str, number: int) -> list[Instance]:
     return [Instance(label, (label, str(place))) for place in range(number)]
 
 
+@settings(deadline=None)
 @given(st.integers(1, 20), st.lists(st.integers(0, 50), max_size=80))
 def test_a_reservoir_keeps_the_lowest_priorities_once_each(capacity: int, priorities: list[int]) -> None:
     reservoir = Reservoir(capacity)
@@ -42,6 +43,7 @@ def test_a_reservoir_without_room_keeps_nothing() -> None:
     assert reservoir.ranked() == []
 
 
+@settings(deadline=None)
 @given(st.integers(0, 1000), st.integers(1, 20))
 def test_shares_differ_by_one_at_most(total: int, parts: int) -> None:
     found = shares(total, parts)
@@ -73,6 +75,7 @@ def test_balance_refuses_sizes_that_are_smaller_than_the_number_of_classes() -> 
         balance({"a": 100, "b": 100, "c": 100}, Sizes(30, 2, 3))
 
 
+@settings(deadline=None)
 @given(st.integers(0, 500), st.integers(1, 300), st.integers(1, 100), st.integers(1, 100))
 def test_scale_down_never_takes_more_than_there_is(available: int, train: int, dev: int, test: int) -> None:
     counts = scale_down(available, Sizes(train, dev, test))
@@ -81,6 +84,7 @@ def test_scale_down_never_takes_more_than_there_is(available: int, train: int, d
         assert min(counts.values()) >= 1
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from("abcd"), st.integers(3, 200), min_size=2), st.integers(0, 5))
 def test_deal_gives_each_instance_once_and_balanced(available: dict[str, int], seed: int) -> None:
     found = {label: instances(label, number) for label, number in available.items()}
@@ -94,6 +98,7 @@ def test_deal_gives_each_instance_once_and_balanced(available: dict[str, int], s
     assert splits == deal(found, SIZES, Random(seed))
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(1, 90), min_size=6, max_size=6))
 def test_even_out_keeps_proportions_and_balance(numbers: list[int]) -> None:
     pools = {
@@ -114,6 +119,7 @@ def test_even_out_refuses_a_split_without_one_of_the_classes() -> None:
         even_out(pools, SIZES, Random(0))
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.text("abcdef", min_size=1, max_size=4), st.integers(1, 30), min_size=40, max_size=80))
 def test_forms_are_spread_over_the_splits_in_proportion(counts: dict[str, int]) -> None:
     by_form = {form: {"x" if place % 2 else "y": n} for place, (form, n) in enumerate(sorted(counts.items()))}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from probing.corpus.brackets import parse_tree
@@ -51,6 +51,7 @@ def test_a_large_corpus_gives_the_gaussian_itself() -> None:
     assert by_depth.index(max(by_depth)) in (3, 4)
 
 
+@settings(deadline=None)
 @given(st.integers(1, 400), st.integers(30, 2000))
 def test_any_sample_keeps_within_the_corpus(scale: int, size: int) -> None:
     available = corpus_of_shapes(scale)
