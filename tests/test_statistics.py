@@ -92,7 +92,7 @@ def test_the_parts_of_a_variance_are_those_of_a_two_way_table():
 
 
 def test_seeds_that_agree_by_luck_leave_the_noise_of_their_answers():
-    """Three seeds with equal accuracy but other mistakes: the variance of coin tosses is left, known from all answers."""
+    """Three seeds, equal accuracy, other mistakes: the variance of coin tosses is left, known from all answers."""
     right = answers("1111111000 0001111111 1101101110")
     part = statistics._seed_part(right)
     assert right.mean(axis=1).tolist() == pytest.approx([0.7, 0.7, 0.7])

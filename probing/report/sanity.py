@@ -65,7 +65,7 @@ def _find_gaps(group: Group) -> Iterator[str]:
 
 
 def _find_unequal_settings(group: Group) -> Iterator[str]:
-    """Say which settings differ between models that have them."""
+    """Say which settings differ between models that have them, unless the rows' labels say it."""
     settings = {model.label: flatten_settings(model.results[0]) for model in group.models}
     names = dict.fromkeys(name for values in settings.values() for name in values)
     differing = []
@@ -76,7 +76,10 @@ def _find_unequal_settings(group: Group) -> Iterator[str]:
         for label, values in settings.items():
             if name in values:
                 by_value.setdefault(str(values[name]), []).append(label)
-        if len(by_value) > 1:
+        said = all(
+            f"{name.partition('.')[2]}={value}" in label for value, labels in by_value.items() for label in labels
+        )
+        if len(by_value) > 1 and not said:
             found = ", ".join(f"{value} for {_list(labels, ', ')}" for value, labels in by_value.items())
             differing.append(f"{name} is {found}")
     if differing:

@@ -50,6 +50,15 @@ def test_models_that_were_not_trained_alike(make_result):
     ]
 
 
+def test_what_the_labels_say_is_not_said_again(make_result):
+    results = [make_result(model=model, settings=settings(max_epochs=n)) for model in ("base", "em") for n in (2, 8)]
+    assert doubts(results) == []
+    assert doubts([*results, make_result(model="simple", settings=settings())]) == [
+        "the models were not trained alike: training.max_epochs is 2 for Base (max_epochs=2), EM (max_epochs=2), "
+        "8 for Base (max_epochs=8), Simple, EM (max_epochs=8)"
+    ]
+
+
 def test_settings_of_other_sections_and_of_other_kinds_of_model_are_their_own(make_result):
     results = [
         make_result(model="base", settings=settings()),
