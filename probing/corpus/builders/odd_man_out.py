@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, count
 from random import Random
 
 import numpy as np
@@ -93,7 +93,8 @@ class _Bigrams:
         self._kind = np.array([kinds[forms[form]] for form in self._forms])
         self._count = np.array([counts[form] for form in self._forms])
         self._bins = [round(2 * math.log2(count)) for count in self._count.tolist()]
-        self._vocabulary: dict[str, int] = {EDGE: 0}
+        # A token that is looked up for the first time gets the next number.
+        self._vocabulary: defaultdict[str, int] = defaultdict(count().__next__)
         self._seen = (array("q"), array("q"))
         self._sides: list[_Neighbours] = []
 
@@ -102,8 +103,8 @@ class _Bigrams:
         kinds = self._kinds
         return [
             place
-            for place, (token, kind) in enumerate(zip(facts.tokens, facts.kinds.split(" "), strict=True))
-            if kind != "-" and kinds.get(token) == kind
+            for place, kind in enumerate(facts.kinds.split(" "))
+            if kind != "-" and kinds.get(facts.tokens[place]) == kind
         ]
 
     def frequency_bin(self, form: str) -> int:
@@ -113,9 +114,9 @@ class _Bigrams:
     def add(self, tokens: tuple[str, ...], place: int) -> None:
         """Count the two bigrams of the form at a place."""
         form = self._ids[tokens[place]]
-        for side, neighbour in zip(self._seen, neighbours(tokens, place), strict=True):
-            number = self._vocabulary.setdefault(neighbour, len(self._vocabulary))
-            side.append(number * len(self._forms) + form)
+        left, right = neighbours(tokens, place)
+        self._seen[0].append(self._vocabulary[left] * len(self._forms) + form)
+        self._seen[1].append(self._vocabulary[right] * len(self._forms) + form)
 
     def close(self) -> None:
         """Turn the occurrences into tables."""
