@@ -1,8 +1,8 @@
-# One command each: `make run` (the experiment on the embedded data), `make test`, `make check`.
+# One command each: `make run` (the experiment on the embedded data), `make test`, `make check`, `make bench`.
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test check golden clean
+.PHONY: run test check bench golden clean
 
 run: .venv/installed
 	$(BIN)/probe run --task all --aggregator all
@@ -16,6 +16,10 @@ check: .venv/installed-test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+
+bench: .venv/installed
+	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.readme --print
 
 golden: .venv/installed-test
 	$(BIN)/python -m pytest tests/report --rewrite-goldens

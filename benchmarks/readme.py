@@ -1,0 +1,190 @@
+"""Write the README's performance section from benchmarks/results.json.
+
+python -m benchmarks.readme                puts it between the markers of README.md
+python -m benchmarks.readme --print        prints it
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarks import epochs, growth, products, routing, running
+
+FOLDER = Path(__file__).parent
+START, END = "<!-- performance -->", "<!-- /performance -->"
+
+
+def write_section(results: dict[str, Any]) -> str:
+    """Return the section's Markdown; a part without figures is left out."""
+    writers = {
+        "routing": _write_routing,
+        "epochs": _write_epochs,
+        "products": _write_products,
+        "running": _write_running,
+        "growth": _write_growth,
+    }
+    parts = [writers[name](results[name]["figures"]) for name in writers if name in results]
+    return "\n\n".join([_write_conditions(results), *parts])
+
+
+def _write_conditions(results: dict[str, Any]) -> str:
+    each = [part["conditions"] for part in results.values()]
+    texts = []
+    for conditions in each:
+        machine = conditions["machine"]
+        clock = "" if conditions["clock"] == "wall" else ", CPU time"
+        texts.append(
+            f"{machine['processor']}, {machine['cores']} cores, {conditions['threads']} threads{clock}; "
+            f"Python {machine['python']}, torch {machine['torch']}; routing by {conditions['implementation']}"
+        )
+    return (
+        f"Measured by `make bench` on {'; '.join(dict.fromkeys(texts))}. Candidates take turns, and every ratio is "
+        "the median over rounds of two runs of one round. This section is made from `benchmarks/results.json` by "
+        "`python -m benchmarks.readme`."
+    )
+
+
+def _write_routing(figures: dict[str, Any]) -> str:
+    sizes = list(figures)
+    header = [
+        "aggregator",
+        *(f"{size}: {column}" for size in sizes for column in ("ms a step", "time", "MB", "memory")),
+    ]
+    rows = []
+    for name in figures[sizes[0]]:
+        cells = [name]
+        for size in sizes:
+            row = figures[size][name]
+            cells += [
+                f"{row['milliseconds']:.0f}",
+                f"{row['time_ratio']:.2f}x",
+                f"{row['megabytes']:.0f}",
+                f"{row['memory_ratio']:.2f}x",
+            ]
+        rows.append(cells)
+    goals = " and ".join(f"{goal}x at {size} size" for size, goal in routing.GOALS.items())
+    return (
+        "**Routing.** A training step of 64 sentences of 16 tokens, and its peak memory beyond the weights, as "
+        f"multiples of the same model with the votes but no routing. The goal is {goals}, and {routing.MEMORY_GOAL}x "
+        f"memory; {_judge_routing(figures)}\n\n{_tabulate(header, rows)}"
+    )
+
+
+def _judge_routing(figures: dict[str, Any]) -> str:
+    missed = []
+    for size, goal in routing.GOALS.items():
+        for name in ("simple", "em"):
+            row = figures[size][name]
+            if row["time_ratio"] > goal:
+                missed.append(f"{name}'s time at {size} size")
+            if row["memory_ratio"] > routing.MEMORY_GOAL:
+                missed.append(f"{name}'s memory at {size} size")
+    return f"missed by {', '.join(missed)}." if missed else "met."
+
+
+def _write_epochs(figures: dict[str, Any]) -> str:
+    header = ["size", "aggregator", "tokens/s", "s an epoch", "plain loop, s", "times as fast"]
+    rows = [
+        [
+            size,
+            name,
+            f"{row['tokens_per_second']:,.0f}",
+            f"{row['seconds']:.2f}",
+            f"{row['plain_seconds']:.2f}",
+            f"{row['speedup']:.1f}",
+        ]
+        for size, models in figures.items()
+        for name, row in models.items()
+    ]
+    padding = ", ".join(f"{100 * models['em']['padding']:.1f} % at {size} size" for size, models in figures.items())
+    return (
+        "**Epochs.** Sentences as long as SentEval's (5 to 28 tokens, 12 on average) in random batches of 64, against "
+        "a straightforward PyTorch loop: padded batches, attention and routing written out. The goal for em is "
+        f"{epochs.GOAL:.0f} times as fast. Padding takes {padding} of a step of em (goal: below "
+        f"{100 * epochs.PADDING_GOAL:.0f} %).\n\n{_tabulate(header, rows)}"
+    )
+
+
+def _write_products(figures: dict[str, Any]) -> str:
+    header = ["size", "aggregator", "ms a step", "ms its products alone", "share"]
+    rows = [
+        [
+            size,
+            name,
+            f"{row['milliseconds']:.0f}",
+            f"{row['products_milliseconds']:.0f}",
+            f"{100 * row['share']:.0f} %",
+        ]
+        for size, models in figures.items()
+        for name, row in models.items()
+    ]
+    return (
+        "**Matrix products.** A step against its own matrix products alone, replayed back to back (those of the "
+        f"attention kernel count as time lost). The goal is {100 * products.GOAL:.0f} %.\n\n{_tabulate(header, rows)}"
+    )
+
+
+def _write_running(figures: dict[str, Any]) -> str:
+    jobs, goals = figures["jobs"], running.GOALS
+    return (
+        f"**A run as a whole.** A file of {running.LINES:,} lines is read and indexed in "
+        f"{figures['read_seconds']:.1f} s (goal: {goals['read_seconds']:.0f} s) and comes from the cache in "
+        f"{figures['cached_seconds']:.2f} s. From `probe run` to the first training step it takes "
+        f"{figures['start_seconds']:.1f} s (goal: {goals['start_seconds']:.0f} s). Two cells of preset small take "
+        f"{jobs['one_process_seconds']:.1f} s one after the other on all cores and "
+        f"{jobs['two_processes_seconds']:.1f} s side by side with `--jobs 2` ({jobs['ratio']:.2f}x)."
+    )
+
+
+def _write_growth(figures: dict[str, Any]) -> str:
+    rows = [
+        [
+            name,
+            *(", ".join(format(row[key], pattern) for row in values.values()) for key, pattern in GROWTH_COLUMNS),
+        ]
+        for name, values in ((f"{name} = {', '.join(rows)}", rows) for name, rows in figures.items())
+    ]
+    smallest = growth.SIZES
+    return (
+        f"**Growth.** A step of em at preset small (d = N = {smallest.model_dim}, T = {smallest.iterations}, 64 "
+        f"sentences), when one thing grows.\n\n{_tabulate(['what grows', 'ms a step', 'MB at the peak'], rows)}"
+    )
+
+
+GROWTH_COLUMNS = (("milliseconds", ".0f"), ("megabytes", ".0f"))
+
+
+def _tabulate(header: list[str], rows: list[list[str]]) -> str:
+    rule = ["---", *["---:"] * (len(header) - 1)]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (header, rule, *rows))
+
+
+def insert(text: str, section: str) -> str:
+    """Return the README's text with the section between its markers."""
+    before, start, rest = text.partition(START)
+    _, end, after = rest.partition(END)
+    if not (start and end):
+        raise SystemExit(f"README.md has no {START} … {END}: put both where the section belongs")
+    return f"{before}{start}\n{section}\n{end}{after}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        "python -m benchmarks.readme", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--print", action="store_true", help="print the section, change nothing")
+    options = parser.parse_args()
+    section = write_section(json.loads((FOLDER / "results.json").read_text(encoding="utf-8")))
+    if options.print:
+        sys.stdout.write(section + "\n")
+        return
+    readme = FOLDER.parent / "README.md"
+    readme.write_text(insert(readme.read_text(encoding="utf-8"), section), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
