@@ -101,6 +101,8 @@ class TrainingConfig:
     """The learning rate rises linearly over these steps, then falls with the inverse square root."""
     clip_norm: float = 1.0
     """The largest gradient norm; 0 turns clipping off."""
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    """What training computes in: `auto` is bfloat16 on a GPU that has it, else float32; scoring is always float32."""
     min_frequency: int = 2
     """Words seen less often in the training split count as unknown, so that the unknown word is learned too."""
     max_vocabulary: int = 50_000
@@ -111,6 +113,8 @@ class TrainingConfig:
         )
         _require(self.learning_rate > 0, "training.learning_rate", self.learning_rate, "above 0")
         _require(self.clip_norm >= 0, "training.clip_norm", self.clip_norm, "0 or above")
+        known = ("auto", "float32", "bfloat16")
+        _require(self.precision in known, "training.precision", self.precision, "auto, float32 or bfloat16")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

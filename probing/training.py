@@ -5,6 +5,7 @@ Shapes: B sentences of a batch, C classes.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -77,14 +78,23 @@ def pick_device(name: str) -> torch.device:
     return torch.device(name)
 
 
+def pick_precision(name: str, device: torch.device) -> torch.dtype:
+    """Return the type that training computes in; `auto` is bfloat16 on a GPU that has it."""
+    narrow = device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
+    return torch.bfloat16 if name == "bfloat16" or (name == "auto" and narrow) else torch.float32
+
+
+def move(array: Integers, device: torch.device) -> Tensor:
+    """Copy to the device; to a GPU from pinned memory, so that the copy waits for nothing and nothing waits for it."""
+    tensor = torch.from_numpy(array)
+    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
+
+
 def score(model: nn.Module, batch: Batch, device: torch.device) -> Tensor:
     """Return the model's scores (B, C) for a packed batch."""
-
-    def move(array: Integers) -> Tensor:
-        return torch.from_numpy(array).to(device, non_blocking=True)
-
-    packing = Packing.build(move(batch.rows), move(batch.positions), move(batch.lengths), int(batch.lengths.max()))
-    scores: Tensor = model(move(batch.tokens), packing)
+    rows, positions, lengths = (move(array, device) for array in (batch.rows, batch.positions, batch.lengths))
+    packing = Packing.build(rows, positions, lengths, int(batch.lengths.max()))
+    scores: Tensor = model(move(batch.tokens, device), packing)
     return scores
 
 
@@ -114,10 +124,12 @@ def train(
     learning_rate: float,
     warmup_steps: int,
     clip_norm: float,
+    precision: str = "auto",
     on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> Outcome:
     """Train the model until dev accuracy stops rising, and leave it with the weights of its best epoch."""
     optimizer = Optimizer(model, learning_rate=learning_rate, warmup_steps=warmup_steps, clip_norm=clip_norm)
+    narrow = pick_precision(precision, device) == torch.bfloat16
     shuffler = np.random.default_rng(seed)
     curve: list[Epoch] = []
     best: Epoch | None = None
@@ -128,8 +140,10 @@ def train(
         total = torch.zeros((), device=device)
         seen = 0
         for step, batch in enumerate(train_split.batches(batch_size, shuffler.permutation(len(train_split)))):
-            labels = torch.from_numpy(batch.labels).to(device, non_blocking=True)
-            loss = functional.cross_entropy(score(model, batch, device), labels)
+            # On a GPU the step is only queued here: the next batch is made while it runs.
+            with torch.autocast(device.type, torch.bfloat16) if narrow else contextlib.nullcontext():
+                scores = score(model, batch, device)
+            loss = functional.cross_entropy(scores.float(), move(batch.labels, device))
             optimizer.step(loss)
             total += loss.detach() * len(batch.labels)
             seen += len(batch.labels)

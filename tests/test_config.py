@@ -248,3 +248,14 @@ def test_a_setting_of_another_section_is_found():
 def test_the_routing_implementation(value):
     assert resolve_config("paper", settings=[f"routing.implementation={value}"]).routing.implementation == value
     assert "routing.implementation must be auto or fused or reference. Got 'x'" in error_of("routing.implementation=x")
+
+
+@pytest.mark.parametrize("value", ["auto", "float32", "bfloat16"])
+def test_the_precision(value):
+    assert resolve_config("paper", settings=[f"training.precision={value}"]).training.precision == value
+    assert "training.precision must be auto or float32 or bfloat16. Got 'half'" in error_of("training.precision=half")
+
+
+def test_a_precision_that_there_is_not():
+    with pytest.raises(ProbingError, match="training.precision must be auto, float32 or bfloat16. Got 'half'"):
+        TrainingConfig(precision="half")

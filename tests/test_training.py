@@ -184,3 +184,26 @@ def test_a_device_that_is_not_there() -> None:
     assert training.pick_device("auto").type in ("cpu", "mps")
     with pytest.raises(ProbingError, match="--device cuda: there is no such device on this machine. Available: cpu"):
         training.pick_device("cuda")
+
+
+def test_precision_is_narrow_only_where_it_is_fast_or_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    cuda = torch.device("cuda")
+    for has_it in (True, False):
+        monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation, has_it=has_it: has_it)
+        assert training.pick_precision("auto", cuda) == (torch.bfloat16 if has_it else torch.float32)
+        assert training.pick_precision("auto", CPU) == torch.float32
+        assert training.pick_precision("float32", cuda) == torch.float32
+        assert training.pick_precision("bfloat16", CPU) == torch.bfloat16
+
+
+@pytest.mark.parametrize("aggregator", ["base", "simple", "em"])
+def test_bfloat16_learns_too_and_keeps_the_weights_in_float32(aggregator: str) -> None:
+    def learn(precision: str) -> tuple[Classifier, training.Outcome]:
+        model = make_model(aggregator)
+        splits = make_split(400, 1), make_split(100, 2)
+        return model, training.train(model, *splits, seed=0, device=CPU, precision=precision, **SETTINGS)
+
+    model, narrow = learn("bfloat16")
+    assert narrow.dev_accuracy > 90
+    assert {parameter.dtype for parameter in model.parameters()} == {torch.float32}
+    assert learn("auto")[1].curve == learn("float32")[1].curve != narrow.curve
