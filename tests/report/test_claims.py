@@ -118,3 +118,13 @@ def test_without_base_or_without_routing_there_is_nothing_to_check(make_result):
     for names in (["em", "simple"], ["base"], ["my.py:Mine"]):
         (group,) = group_results([make_result(model=name) for name in names])
         assert check_claims(Comparer(group)) == []
+
+
+def test_selen_is_no_exception_when_one_routing_seems_to_beat_base(make_results):
+    gains = dict.fromkeys(TEN, 5.0)
+    claims = check(make_results(gains | {"SeLen": 0.2}, gains | {"SeLen": -5.0}))
+    assert claims["SeLen"].answer == "cannot be decided"
+    claims = check(make_results(gains | {"SeLen": -0.2}, gains | {"SeLen": -5.0}))
+    assert claims["SeLen"].answer == "supported"
+    claims = check(make_results(gains | {"SeLen": 5.0}, gains | {"SeLen": -5.0}))
+    assert claims["SeLen"].answer == "contradicted"
