@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +27,8 @@ from probing.training import Epoch, NonFiniteLossError, Progress
 
 BLOCK_NUMBERS = 2**21
 """How many numbers are gathered, standardised and one-hot encoded at a time."""
+PRODUCTS_FOR_THREADS = 2**26
+"""Steps with fewer multiplications run on one thread: threads would wait for each other most of the time."""
 STEPS_BETWEEN_LOSSES = 25
 """The training loss is a mean over every so many batches: it decides nothing."""
 
@@ -53,6 +56,8 @@ class Probe:
     batch_size: int = 64
     passes: int = 1
     """Passes over the training split between two looks at dev: one epoch."""
+    min_steps: int = 0
+    """An epoch has at least so many steps: more passes where the training split is small."""
     max_epochs: int = 50
     patience: int = 5
     """Stop after so many epochs without a better dev accuracy, plus one if they need not follow each other."""
@@ -63,6 +68,10 @@ class Probe:
 
     def as_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
+
+    def count_passes(self, sentences: int) -> int:
+        """Return the passes over a training split that are one epoch."""
+        return max(self.passes, math.ceil(self.min_steps / math.ceil(sentences / self.batch_size)))
 
     def without_hidden_layer(self) -> Probe:
         """Return the probe with linear classifiers in the place of those with hidden units."""
@@ -106,11 +115,13 @@ PROBES = {
             Configuration(hidden=hidden, dropout=dropout) for hidden in (50, 100, 200) for dropout in (0.0, 0.1, 0.2)
         ),
         standardise=True,
+        min_steps=250,
     ),
     "linear": Probe(
         name="linear",
         configurations=tuple(Configuration(hidden=0, weight_decay=decay) for decay in (0.0, 1e-5, 1e-4, 1e-3, 1e-2)),
         standardise=True,
+        min_steps=250,
     ),
     "senteval": senteval_probe(),
 }
@@ -210,6 +221,18 @@ class Inputs:
                 yield self.make(vectors.index_select(0, indices))
 
 
+@contextmanager
+def _threads_for(probe: Probe, input_dim: int, num_classes: int) -> Iterator[None]:
+    columns = sum(item.hidden or num_classes for item in probe.configurations)
+    threads = torch.get_num_threads()
+    if probe.batch_size * input_dim * columns < PRODUCTS_FOR_THREADS:
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
 def fit(
     probe: Probe,
     train: Vectors,
@@ -221,6 +244,19 @@ def fit(
     on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> Fitted:
     """Train all configurations of a probe together, each until it stops, and return the one that is best on dev."""
+    with _threads_for(probe, train.vectors.shape[1], num_classes):
+        return _fit(probe, train, dev, num_classes, seed, device, on_progress)
+
+
+def _fit(
+    probe: Probe,
+    train: Vectors,
+    dev: Vectors,
+    num_classes: int,
+    seed: int,
+    device: torch.device,
+    on_progress: Callable[[Progress], None],
+) -> Fitted:
     inputs = Inputs.measure(train.vectors, standardise=probe.standardise, device=device)
     grid = Grid.build(
         [(item.hidden, item.dropout, item.weight_decay) for item in probe.configurations],
@@ -238,7 +274,7 @@ def fit(
     sentences = 0
     for epoch in range(1, probe.max_epochs + 1):
         losses = _train_epoch(probe, grid, inputs, train, shuffler, epoch)
-        sentences += probe.passes * len(train)
+        sentences += probe.count_passes(len(train)) * len(train)
         accuracies = _score(grid, inputs, dev)
         stopped = []
         for number in grid.active:
@@ -274,7 +310,7 @@ def _train_epoch(
     steps = 0
     width = max(train.vectors.shape[1] + 1, grid.num_classes)
     rows = probe.batch_size * max(1, BLOCK_NUMBERS // width // probe.batch_size)
-    for _ in range(probe.passes):
+    for _ in range(probe.count_passes(len(train))):
         order = torch.randperm(len(train), generator=shuffler)
         blocks = inputs.blocks(train.vectors, order, rows=rows)
         for indices, block in zip(order.split(rows), blocks, strict=True):

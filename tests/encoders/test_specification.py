@@ -1,0 +1,103 @@
+"""What `--encoder` can name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from probing.encoders.encoder import Encoder
+from probing.encoders.specification import find_encoder, find_trainable, summaries
+from probing.errors import ProbingError
+from probing.registry import ENCODERS
+
+CPU = torch.device("cpu")
+SENTENCES = [["the", "cat", "sat"], ["dogs", "bark"], ["the", "cat", "sat"]]
+PLUGIN = """
+import torch
+class Mine:
+    def encode(self, sentences):
+        return [[len(tokens)] for tokens in sentences]
+made = Mine()
+def factory(): return Mine()
+def broken(): return 1 / 0
+number = 3
+def module(): return torch.nn.Linear(1, 1)
+"""
+
+
+@pytest.fixture
+def plugin(tmp_path: Path) -> Path:
+    path = tmp_path / "plugin.py"
+    path.write_text(PLUGIN, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", [name for name in ENCODERS.builtins if name != "transformer"])
+def test_every_built_in_encoder_keeps_the_contract(name: str) -> None:
+    recipe = find_encoder(name)
+    first, second = recipe.load(CPU), recipe.load(CPU)
+    for encoder in (first, second):
+        assert isinstance(encoder, Encoder)
+        if hasattr(encoder, "prepare"):
+            encoder.prepare(SENTENCES)
+    vectors = np.asarray(first.encode(SENTENCES))
+    assert vectors.ndim == 2
+    assert len(vectors) == 3
+    assert np.isfinite(vectors).all()
+    assert vectors[0].tolist() == vectors[2].tolist()
+    alone = np.asarray(second.encode(SENTENCES[1:2]))
+    np.testing.assert_allclose(alone[0], vectors[1], rtol=1e-6)
+    assert (recipe.name, recipe.version) == (name, "built-in")
+
+
+@pytest.mark.parametrize("name", ["Mine", "made", "factory"])
+def test_a_class_an_object_or_a_function_is_an_encoder(plugin: Path, name: str) -> None:
+    recipe = find_encoder(f"{plugin}:{name}")
+    assert recipe.load(CPU).encode(SENTENCES) == [[3], [2], [3]]
+    assert (recipe.name, recipe.label) == (f"plugin.py:{name}", name)
+    assert len(recipe.version) == 64
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("broken", "could not be made: ZeroDivisionError: division by zero"),
+        ("number", "has no method encode(sentences) and is not a class or function"),
+        ("module", "Linear has no method encode(sentences). A torch.nn.Module to be trained needs --fine-tune"),
+    ],
+)
+def test_what_is_no_encoder(plugin: Path, name: str, text: str) -> None:
+    with pytest.raises(ProbingError) as error:
+        find_encoder(f"{plugin}:{name}").load(CPU)
+    assert text in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("spec", "options", "text"),
+    [
+        ("bag-of-word", {}, "unknown encoder 'bag-of-word'. Did you mean 'bag-of-words'? Known: bag-of-words, "),
+        ("length", {"layer": "3"}, "encoder 'length': --layer goes with huggingface:NAME_OR_PATH only"),
+        ("length", {"pooling": "cls"}, "encoder 'length': --pooling goes with huggingface:NAME_OR_PATH only"),
+        ("precomputed:", {}, "encoder 'precomputed:': expected precomputed:vectors.npz"),
+        ("none.py:Mine", {}, "encoder 'none.py:Mine': there is no file none.py"),
+    ],
+)
+def test_a_wrong_specification(spec: str, options: dict[str, Any], text: str) -> None:
+    with pytest.raises(ProbingError) as error:
+        find_encoder(spec, **options)
+    assert str(error.value).startswith(text)
+
+
+def test_adapters_are_probed_frozen_only() -> None:
+    with pytest.raises(ProbingError, match=r"encoder 'senteval:x.py' can only be probed frozen. --fine-tune needs a"):
+        find_trainable("senteval:x.py")
+
+
+def test_the_list_names_everything() -> None:
+    named = [spec for spec, _ in summaries()]
+    assert named[:4] == ["bag-of-words", "random-bag-of-words", "length", "transformer"]
+    assert {"huggingface:NAME_OR_PATH", "senteval:my_script.py", "precomputed:vectors.npz"} < set(named)

@@ -1,0 +1,144 @@
+"""Encoders are run, recorded and shown like the trained models."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from probing import runner
+from probing.display import Display
+from probing.errors import ProbingError
+from probing.report.formats import render
+from probing.results import Result, Store
+from probing.runner import Summary
+
+FAST = (
+    *("model.model_dim=16", "model.num_heads=2", "model.num_capsules=8", "model.feed_forward_dim=16"),
+    *("model.head_dim=16", "model.num_layers=1", "training.max_epochs=2", "training.min_frequency=1"),
+)
+
+
+@pytest.fixture
+def answers(task_file: Callable[..., Path]) -> Path:
+    """A task whose label is whether the sentence is long."""
+    words = random.Random(0)
+    lines = [
+        f"{split}\t{label}\t" + " ".join(words.choices("abcdefgh", k=length))
+        for split, size in (("tr", 60), ("va", 20), ("te", 20))
+        for label, length in (("LONG", 9), ("SHORT", 3))
+        for _ in range(size)
+    ]
+    return task_file(lines, "answers.txt")
+
+
+def start(answers: Path, results: Path, **options: Any) -> Summary:
+    defaults: dict[str, Any] = {
+        "encoders": ["length"],
+        "task_files": [answers],
+        "settings": FAST,
+        "preset": "mini",
+        "device": "cpu",
+        "jobs": 1,
+        "display": Display(verbosity=-1),
+    }
+    return runner.run(results=results, **defaults | options)
+
+
+def load(results: Path) -> list[Result]:
+    return Store(results).load(pytest.fail)
+
+
+def test_a_frozen_encoder_is_recorded_like_a_model(answers: Path, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    assert start(answers, results, probe="linear") == Summary(finished=1, skipped=0, failed=0)
+    assert start(answers, results, probe="linear") == Summary(finished=0, skipped=1, failed=0)
+    (result,) = load(results)
+    assert (result.model.name, result.model.label, result.model.version) == ("length", "Length", "built-in")
+    assert result.settings == {
+        "encoder": {"dtype": "float32"},
+        "probe": {"probe": "linear", "standardise": True},
+    }
+    scores = result.scores
+    assert scores is not None
+    assert scores.test_accuracy == 100.0
+    assert len(scores.configurations) == 5
+    chosen = scores.configurations[0]
+    assert chosen["hidden"] == 0
+    assert chosen["dev_accuracy"] == scores.dev_accuracy == max(item["dev_accuracy"] for item in scores.configurations)
+
+
+def test_probes_seeds_and_kept_precision_are_cells_of_their_own(answers: Path, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    for options in ({"probe": "senteval"}, {"dtype": "float16"}, {"seeds": [0, 1]}):
+        start(answers, results, **{"probe": "linear", **options})
+    assert len(load(results)) == 4
+
+
+def test_encoders_and_models_share_a_table(answers: Path, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    encoders = ["length", "random-bag-of-words"]
+    assert start(answers, results, aggregators=["base"], encoders=encoders, probe="linear", jobs=2).finished == 3
+    table = render(load(results), "csv")
+    assert [line.split(",")[6] for line in table.splitlines()[1:]] == ["base", "length", "random-bag-of-words"]
+    text = render(load(results))
+    assert text.count("Majority") == 1
+    assert "Random bag of words" in text
+
+
+def test_a_plug_in_is_embedded_once_for_all_seeds(answers: Path, tmp_path: Path) -> None:
+    plugin = tmp_path / "counting.py"
+    plugin.write_text(
+        "from pathlib import Path\n"
+        "class Counting:\n"
+        "    def encode(self, sentences):\n"
+        f"        with Path({str(tmp_path / 'calls')!r}).open('a') as file: file.write('x')\n"
+        "        return [[len(tokens)] for tokens in sentences]\n",
+        encoding="utf-8",
+    )
+    results = tmp_path / "results"
+    start(answers, results, encoders=[f"{plugin}:Counting"], probe="linear", seeds=[0, 1])
+    start(answers, results, encoders=[f"{plugin}:Counting"], probe="senteval")
+    assert (tmp_path / "calls").read_text() == "x"
+    plugin.write_text(plugin.read_text(encoding="utf-8") + "# another version\n", encoding="utf-8")
+    start(answers, results, encoders=[f"{plugin}:Counting"], probe="linear")
+    assert (tmp_path / "calls").read_text() == "xx"
+
+
+def test_precomputed_vectors_follow_the_lines(answers: Path, tmp_path: Path) -> None:
+    labels = [line.split("\t")[1] == "LONG" for line in answers.read_text(encoding="utf-8").splitlines()]
+    np.save(tmp_path / "gold.npy", np.array(labels, np.float32)[:, None])
+    start(answers, tmp_path / "results", encoders=[f"precomputed:{tmp_path}/gold.npy"], probe="linear")
+    (result,) = load(tmp_path / "results")
+    assert result.scores is not None
+    assert result.scores.test_accuracy == 100.0
+
+
+def test_the_transformer_plugged_in_is_the_base_model(answers: Path, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    start(answers, results, aggregators=["base"], encoders=["transformer"], fine_tune=True)
+    base, plugged = load(results)
+    assert (plugged.model.name, plugged.model.label) == ("transformer fine-tuned", "Transformer, fine-tuned")
+    assert base.scores == plugged.scores
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"encoders": [], "probe": "mlp"}, "--probe goes with --encoder: see `probe encoders`"),
+        ({"encoders": [], "fine_tune": True}, "--fine-tune goes with --encoder: see `probe encoders`"),
+        ({"fine_tune": True, "dtype": "float16"}, "--dtype is for frozen encoders and does not go with --fine-tune"),
+        ({"fine_tune": True}, "--fine-tune needs a torch.nn.Module. Encoder 'length' made Length: probe it frozen"),
+        ({"encoders": ["transformer"]}, "encoder 'transformer' could not be made: TypeError: make_transformer()"),
+        ({"probe": "knn"}, "unknown probe 'knn'. Known: mlp, linear, senteval"),
+        ({"dtype": "int8"}, "unknown dtype 'int8'. Known: float32, float16"),
+    ],
+)
+def test_options_that_do_not_go_together(answers: Path, tmp_path: Path, options: dict[str, Any], text: str) -> None:
+    with pytest.raises(ProbingError) as error:
+        start(answers, tmp_path / "results", **options)
+    assert str(error.value).startswith(text)

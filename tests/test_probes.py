@@ -1,0 +1,157 @@
+"""Probes choose on dev, stop as they say, and give the same numbers for the same seed."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+
+from probing import probes
+from probing.errors import ProbingError
+from probing.probes import Configuration, Inputs, Probe, Vectors, fit
+from probing.training import NonFiniteLossError
+
+CPU = torch.device("cpu")
+
+
+def make_vectors(count: int, *, seed: int, classes: int = 3, signal: float = 1.0, dim: int = 6) -> Vectors:
+    generator = torch.Generator().manual_seed(seed)
+    labels = torch.randint(classes, (count,), generator=generator)
+    centres = torch.randn(classes, dim, generator=torch.Generator().manual_seed(99)) * signal
+    return Vectors(torch.randn(count, dim, generator=generator) + centres[labels], labels)
+
+
+TRAIN, DEV, TEST = (make_vectors(count, seed=seed) for seed, count in enumerate((300, 100, 100)))
+
+
+def run(probe: Probe, train: Vectors = TRAIN, dev: Vectors = DEV, *, classes: int = 3, seed: int = 0) -> probes.Fitted:
+    return fit(probe, train, dev, num_classes=classes, seed=seed, device=CPU)
+
+
+@pytest.mark.parametrize("name", probes.PROBES)
+def test_a_probe_learns_and_says_what_it_chose(name: str) -> None:
+    probe = dataclasses.replace(probes.PROBES[name], max_epochs=15, batch_size=8, min_steps=0)
+    fitted = run(probe)
+    right = np.mean(fitted.predict(TEST.vectors) == TEST.labels.numpy())
+    assert right > 0.7
+    assert [item.configuration for item in fitted.candidates] == list(probe.configurations)
+    best = max(round(item.best.dev_accuracy, 2) for item in fitted.candidates)
+    first = next(item for item in fitted.candidates if round(item.best.dev_accuracy, 2) == best)
+    assert fitted.chosen is first
+    assert np.mean(fitted.predict(DEV.vectors) == DEV.labels.numpy()) * 100 == pytest.approx(best)
+
+
+@pytest.mark.parametrize("name", ["mlp", "senteval"])
+def test_one_seed_gives_the_same_numbers(name: str) -> None:
+    probe = dataclasses.replace(probes.PROBES[name], max_epochs=3, min_steps=0)
+    first, second, other = run(probe), run(probe), run(probe, seed=1)
+    assert first.candidates == second.candidates
+    assert first.predict(TEST.vectors).tolist() == second.predict(TEST.vectors).tolist()
+    assert first.candidates != other.candidates
+
+
+def test_the_grids() -> None:
+    mlp = probes.PROBES["mlp"].configurations
+    assert {(item.hidden, item.dropout) for item in mlp} == {(h, d) for h in (50, 100, 200) for d in (0, 0.1, 0.2)}
+    senteval = probes.senteval_probe(nhid=50, dropout=0.1)
+    assert [item.weight_decay for item in senteval.configurations] == [1e-5, 1e-4, 1e-3, 1e-2]
+    assert {(item.hidden, item.dropout) for item in senteval.configurations} == {(50, 0.1)}
+    assert (senteval.batch_size, senteval.passes, senteval.max_epochs) == (64, 4, 51)
+    assert not senteval.standardise
+    linear = probes.get_probe("mlp", task="WC").configurations
+    assert linear == (Configuration(hidden=0),)
+    assert probes.get_probe("mlp", task="Tense") is probes.PROBES["mlp"]
+
+
+def test_an_epoch_on_few_sentences_has_several_passes() -> None:
+    assert [probes.PROBES["mlp"].count_passes(count) for count in (10, 640, 16000, 100_000)] == [250, 25, 1, 1]
+    assert probes.PROBES["senteval"].count_passes(10) == 4
+    fitted = run(dataclasses.replace(probes.PROBES["linear"], max_epochs=2, min_steps=7))
+    assert fitted.sentences == 2 * 2 * 300
+
+
+def test_an_unknown_probe() -> None:
+    with pytest.raises(ProbingError, match="unknown probe 'mpl'. Did you mean 'mlp'\\? Known: mlp, linear, senteval"):
+        probes.get_probe("mpl")
+
+
+def count_misses(accuracies: list[float]) -> tuple[int, int]:
+    """Return the epochs without a better accuracy: all, and those since the best."""
+    best, total, since = -1.0, 0, 0
+    for accuracy in accuracies:
+        better = accuracy > best
+        best, total, since = max(best, accuracy), total + (not better), 0 if better else since + 1
+    return total, since
+
+
+def test_senteval_counts_all_epochs_without_a_better_dev_accuracy() -> None:
+    fitted = run(probes.senteval_probe(epoch_size=1, max_epoch=1000, tenacity=2, batch_size=32))
+    for candidate in fitted.candidates:
+        accuracies = [epoch.dev_accuracy for epoch in candidate.curve]
+        assert count_misses(accuracies)[0] == 3  # the count is looked at before it is raised
+        assert count_misses(accuracies[:-1])[0] == 2
+        assert candidate.epochs == len(accuracies)
+
+
+def test_our_probes_count_epochs_in_a_row() -> None:
+    probe = dataclasses.replace(probes.PROBES["linear"], patience=2, max_epochs=1000, min_steps=0)
+    for candidate in run(probe).candidates:
+        assert count_misses([epoch.dev_accuracy for epoch in candidate.curve])[1] == 2
+        assert candidate.best.epoch == candidate.epochs - 2
+
+
+def test_the_last_epoch() -> None:
+    noise = make_vectors(50, seed=5, signal=0.0)
+    fitted = run(probes.senteval_probe(epoch_size=4, max_epoch=8, tenacity=100), noise, noise)
+    assert {candidate.epochs for candidate in fitted.candidates} == {3}  # SentEval goes on until 8 is passed
+    assert fitted.sentences == 3 * 4 * 50
+
+
+def test_vectors_are_standardised_by_the_training_split() -> None:
+    vectors = TRAIN.vectors * torch.tensor([1.0, 10, 100, 1e-2, 1, 0]) + 5
+    inputs = Inputs.measure(vectors, standardise=True, device=CPU).make(vectors)
+    assert inputs[:, :5].mean(0).tolist() == pytest.approx([0] * 5, abs=1e-3)
+    assert inputs[:, :5].std(0, unbiased=False).tolist() == pytest.approx([1] * 5, rel=1e-3)
+    assert (inputs[:, 5] == 0).all()
+    assert (inputs[:, 6] == 1).all()
+    raw = Inputs.measure(vectors, standardise=False, device=CPU).make(vectors)
+    assert torch.equal(raw[:, :6], vectors)
+
+
+def test_blocks_do_not_change_what_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = Inputs.measure(TRAIN.vectors, standardise=True, device=CPU)
+    monkeypatch.setattr(probes, "BLOCK_NUMBERS", 50)
+    blocks = Inputs.measure(TRAIN.vectors, standardise=True, device=CPU)
+    torch.testing.assert_close(whole.mean, blocks.mean)
+    torch.testing.assert_close(whole.scale, blocks.scale)
+    assert len(torch.cat(list(blocks.blocks(TRAIN.vectors)))) == 300
+
+
+def test_half_precision_vectors_are_read() -> None:
+    half = [Vectors(split.vectors.half(), split.labels) for split in (TRAIN, DEV)]
+    assert run(probes.senteval_probe(max_epoch=60, batch_size=8), *half).chosen.best.dev_accuracy > 70
+
+
+def test_small_steps_run_on_one_thread_and_threads_come_back() -> None:
+    before = torch.get_num_threads()
+    seen: list[int] = []
+    probe = dataclasses.replace(probes.PROBES["linear"], max_epochs=1, min_steps=0)
+    fit(
+        probe,
+        TRAIN,
+        DEV,
+        num_classes=3,
+        seed=0,
+        device=CPU,
+        on_progress=lambda progress: seen.append(torch.get_num_threads()),
+    )
+    assert seen == [1]
+    assert torch.get_num_threads() == before
+
+
+def test_a_loss_that_is_not_finite_is_said() -> None:
+    broken = Vectors(TRAIN.vectors * float("inf"), TRAIN.labels)
+    with pytest.raises(NonFiniteLossError, match="the probe's loss became .*nan.* in epoch 1"):
+        run(probes.senteval_probe(), broken)

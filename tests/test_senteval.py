@@ -1,0 +1,142 @@
+"""Scripts written for SentEval run by changing one import."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from probing import senteval
+from probing.errors import ProbingError
+
+NAMES = {"Length": "sentence_length", "WordContent": "word_content", "Tense": "past_present"}
+
+
+@pytest.fixture
+def task_path(task_file: Callable[..., Path], tmp_path: Path) -> str:
+    """SentEval's folders with three small tasks: the label is the sentence's first word."""
+    words = random.Random(0)
+    for name in NAMES.values():
+        lines = [
+            f"{split}\t{label}\t{label} " + " ".join(words.choices("abcd", k=words.randint(1, 6)))
+            for split, size in (("tr", 40), ("va", 10), ("te", 15))
+            for label in ("NO", "YES")
+            for _ in range(size)
+        ]
+        task_file(lines, f"probing/{name}.txt")
+    return str(tmp_path)
+
+
+def batcher(params: Any, batch: list[list[str]]) -> Any:
+    return np.vstack([np.sum([params.vectors[word] for word in tokens], 0) for tokens in batch])
+
+
+def prepare(params: Any, samples: list[list[str]]) -> None:
+    generator = np.random.default_rng(0)
+    words = sorted({word for tokens in samples for word in tokens})
+    params.vectors = {word: generator.normal(size=8) for word in words}
+
+
+def make_params(task_path: str, **changes: Any) -> dict[str, Any]:
+    classifier = {"nhid": 0, "optim": "adam", "batch_size": 8, "tenacity": 3, "epoch_size": 2, "max_epoch": 60}
+    return {"task_path": task_path, "usepytorch": True, "kfold": 5, "classifier": classifier} | changes
+
+
+@pytest.mark.parametrize("usepytorch", [True, False])
+@pytest.mark.parametrize("nhid", [0, 10])
+def test_results_are_sentevals(task_path: str, usepytorch: bool, nhid: int) -> None:
+    params = make_params(task_path, usepytorch=usepytorch)
+    params["classifier"] |= {"nhid": nhid, "dropout": 0.1, "optim": "adam,lr=0.01"}
+    engine = senteval.engine.SE(params, batcher, prepare)
+    results = engine.eval(["Length", "WordContent"])
+    assert list(results) == ["Length", "WordContent"]
+    for scores in results.values():
+        assert list(scores) == ["devacc", "acc", "ndev", "ntest"]
+        assert (scores["ndev"], scores["ntest"]) == (20, 30)
+        assert 80 <= scores["acc"] <= 100
+        assert scores["acc"] == round(scores["acc"], 2)
+    assert engine.eval("Tense")["ntest"] == 30
+    assert engine.results["ntest"] == 30
+
+
+def test_one_seed_gives_the_same_numbers(task_path: str) -> None:
+    first, second = (senteval.engine.SE(make_params(task_path), batcher, prepare).eval("Length") for _ in range(2))
+    assert first == second
+
+
+def test_batchers_get_params_and_short_sentences_first(task_path: str) -> None:
+    seen: list[tuple[str, list[int]]] = []
+
+    def spy(params: Any, batch: list[list[str]]) -> Any:
+        seen.append((params.current_task, [len(tokens) for tokens in batch]))
+        assert params["seed"] == params.seed == 1111
+        assert params.no_such_key is None
+        return np.ones((len(batch), 2))
+
+    senteval.engine.SE(make_params(task_path, batch_size=32), spy).eval("Length")
+    assert [len(lengths) for _, lengths in seen] == [32, 32, 16, 20, 30]
+    training = [length for _, lengths in seen[:3] for length in lengths]
+    assert training == sorted(training)
+    assert {task for task, _ in seen} == {"Length"}
+
+
+def test_files_may_lie_in_the_task_path_itself(task_path: str) -> None:
+    engine = senteval.engine.SE(make_params(f"{task_path}/probing"), batcher, prepare)
+    assert engine.eval("Length")["ndev"] == 20
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("MR", "'MR' is one of SentEval's downstream tasks; only its probing tasks are here: Length, WordContent, "),
+        (["Length", "STS14"], "'STS14' is one of SentEval's downstream tasks"),
+        ("Lenght", "unknown task 'Lenght'. Did you mean 'Length'?"),
+        ("Depth", "no file for task 'Depth': looked for "),
+    ],
+)
+def test_a_task_that_is_not_here(task_path: str, name: Any, text: str) -> None:
+    with pytest.raises(ProbingError) as error:
+        senteval.engine.SE(make_params(task_path), batcher, prepare).eval(name)
+    assert str(error.value).startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        (
+            {"classifier": {"nhid": 0, "tenacty": 3}},
+            "unknown key of params['classifier'] 'tenacty'. Did you mean 'tena",
+        ),
+        ({"classifier": {"optim": "adam"}}, "params['classifier'] must say how many hidden units there are"),
+        ({"task_path": None}, "params['task_path'] must be the folder of SentEval's data. It is not set"),
+    ],
+)
+def test_params_that_are_wrong(task_path: str, changes: dict[str, Any], text: str) -> None:
+    with pytest.raises(ProbingError) as error:
+        senteval.engine.SE(make_params(task_path) | changes, batcher, prepare).eval("Length")
+    assert str(error.value).startswith(text)
+
+
+def test_a_wrong_return_names_the_batch(task_path: str) -> None:
+    calls: list[int] = []
+
+    def changing(params: Any, batch: list[list[str]]) -> Any:
+        calls.append(1)
+        return np.ones((len(batch), 1 + len(calls)))
+
+    with pytest.raises(
+        ProbingError, match="encoder 'batcher', batch 2 of Length: vectors of dimension 3, but 2 before"
+    ):
+        senteval.engine.SE(make_params(task_path, batch_size=16), changing).eval("Length")
+
+
+def test_dotdict() -> None:
+    params = senteval.utils.dotdict({"a": 1})
+    params.b = 2
+    assert (params["b"], params.a, params.c, "c" in params) == (2, 1, None, False)
+    del params.b
+    assert params == {"a": 1}
