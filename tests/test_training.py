@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -152,10 +155,53 @@ def test_learning_rate_rises_then_falls_with_the_inverse_square_root() -> None:
     optimizer = training.Optimizer(model, learning_rate=0.5, warmup_steps=4, clip_norm=0.0)
     rates = []
     for _ in range(16):
-        rates.append(optimizer.adam.param_groups[0]["lr"])
+        rates.append(optimizer.learning_rate)
         optimizer.step(model.bias.sum())
     assert rates[:4] == pytest.approx([0.125, 0.25, 0.375, 0.5])
     assert rates[15] == pytest.approx(0.5 * (4 / 16) ** 0.5)
+
+
+def test_the_steps_are_those_of_torchs_adam() -> None:
+    """Also for a parameter that has a gradient in some steps alone, and one that has none ever."""
+
+    def make() -> nn.ParameterDict:
+        torch.manual_seed(0)
+        return nn.ParameterDict({name: torch.randn(5, 3) for name in ("always", "sometimes", "never")})
+
+    def loss(weights: nn.ParameterDict, step: int) -> Tensor:
+        chosen = ["always", "sometimes"] if step % 2 else ["always"]
+        return torch.stack([(weights[name] * (step + 1)).sin().square().sum() for name in chosen]).sum()
+
+    ours, theirs = make(), make()
+    optimizer = training.Optimizer(ours, learning_rate=0.01, warmup_steps=3, clip_norm=0.0)
+    adam = torch.optim.Adam(theirs.parameters(), betas=(0.9, 0.98))
+    for step in range(8):
+        adam.param_groups[0]["lr"] = optimizer.learning_rate
+        adam.zero_grad()
+        loss(theirs, step).backward()
+        adam.step()
+        optimizer.step(loss(ours, step))
+    for name, weight in ours.items():
+        torch.testing.assert_close(weight, theirs[name])
+    assert not torch.equal(ours["always"], make()["always"])
+    assert torch.equal(ours["never"], make()["never"])
+
+
+def test_frozen_parameters_stay() -> None:
+    model = make_model()
+    model.encoder.embedding.weight.requires_grad_(False)
+    before = model.encoder.embedding.weight.clone()
+    training.train(model, make_split(40, 1), make_split(20, 2), seed=0, device=CPU, **SETTINGS | {"max_epochs": 1})
+    assert torch.equal(model.encoder.embedding.weight, before)
+
+
+def test_starting_a_training_does_not_load_torchs_compiler() -> None:
+    code = (
+        "import sys, torch; from probing import training; from torch import nn; model = nn.Linear(2, 2); "
+        "optimizer = training.Optimizer(model, learning_rate=0.1, warmup_steps=1, clip_norm=1.0); "
+        "optimizer.step(model(torch.ones(1, 2)).sum()); sys.exit('torch._dynamo' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_gradients_are_clipped() -> None:
