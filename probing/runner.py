@@ -112,8 +112,12 @@ def _embed(waiting: Sequence[Cell], recipes: dict[Path, Recipe], device: torch.d
             encoder = recipe.load(device) if encoder is None else encoder
             task = load_task(cell.path)
             total, started = sum(len(split) for split in task.splits.values()), time.monotonic()
-            with display.counting(f"{cell.task.name} {recipe.label}: embedding", total) as on_progress:
-                embed(entry, encoder, cell.task, task, on_progress)
+            try:
+                with display.counting(f"{cell.task.name} {recipe.label}: embedding", total) as on_progress:
+                    embed(entry, encoder, cell.task, task, on_progress)
+            except KeyboardInterrupt:
+                display.warn(f"stopped while {cell.task.name} was embedded. The same command goes on where it stopped")
+                raise
             took = format_seconds(time.monotonic() - started)
             display.say(f"{cell.task.name} {recipe.label}: {total:,} sentences embedded, {took}")
 

@@ -198,3 +198,13 @@ def test_nothing_to_run_shows_nothing(plain, live):
 )
 def test_a_duration_reads_as_a_person_would_say_it(seconds, text):
     assert format_seconds(seconds) == text
+
+
+def test_counting_shows_a_bar_on_a_terminal_only() -> None:
+    for terminal in (True, False):
+        file = io.StringIO()
+        display = Display(console=Console(file=file, force_terminal=terminal, width=120))
+        with display.counting("Tense Mine: embedding", 10) as on_progress:
+            on_progress(4)
+            on_progress(10)
+        assert ("Tense Mine: embedding" in file.getvalue()) == terminal

@@ -1,0 +1,62 @@
+"""`probe run --encoder`, `probe encoders` and `probe cache` as a user meets them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import cli
+
+GOOD = "".join(
+    f"{split}\t{label}\t{' '.join([label] * size)}\n"
+    for split in ("tr", "va", "te")
+    for label, size in (("A", 2), ("B", 5))
+    for _ in range(4)
+)
+
+
+def probe(*arguments: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(cli.main, arguments)
+    return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("task.tsv").write_text(GOOD, encoding="utf-8")
+
+
+def test_an_encoder_is_run_reported_cached_and_cleared() -> None:
+    run = ("run", "--task-file", "task.tsv", "--encoder", "length", "--probe", "linear", "--device", "cpu")
+    code, out, err = probe(*run)
+    assert (code, out) == (0, "")
+    assert "task Length: 24 sentences embedded, 0s" in err
+    assert "[1/1] task Length seed 0: test 100.00" in err
+    assert "Length" in probe("report")[1]
+    assert probe("cache", "list")[1].splitlines()[2].split()[:6] == ["length", "task", "24", "1", "1", "float32"]
+    assert probe("cache", "clear", "--encoder", "length")[1].startswith("1 entries deleted, 0.0 MB")
+    assert len(probe("cache", "list")[1].splitlines()) == 2
+
+
+def test_encoders_are_listed() -> None:
+    lines = probe("encoders")[1].splitlines()
+    assert lines[2].startswith("bag-of-words")
+    assert lines[-1].startswith("module:Name, file.py:Name")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["run", "--encoder", "lenght"], "probe: unknown encoder 'lenght'. Did you mean 'length'? Known: bag-of-words"),
+        (["run", "--encoder", "length", "--probe", "svm"], "probe: unknown probe 'svm'. Known: mlp, linear, senteval"),
+        (["run", "--probe", "mlp"], "probe: --probe goes with --encoder: see `probe encoders`"),
+        (["run", "--encoder", "senteval:no.py"], "probe: encoder 'senteval:no.py': there is no file no.py"),
+        (["cache", "clear", "--encoder", "x"], "probe: no cached vectors of encoder 'x'. Cached: nothing"),
+    ],
+)
+def test_a_mistake_gives_one_line_and_exit_code_2(arguments: list[str], line: str) -> None:
+    code, out, err = probe(*arguments)
+    assert (code, out) == (2, "")
+    assert err.splitlines()[-1].startswith(line)
