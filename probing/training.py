@@ -84,17 +84,16 @@ def pick_precision(name: str, device: torch.device) -> torch.dtype:
     return torch.bfloat16 if name == "bfloat16" or (name == "auto" and narrow) else torch.float32
 
 
-def move(array: Integers, device: torch.device) -> Tensor:
+def move(tensor: Tensor, device: torch.device) -> Tensor:
     """Copy to the device; to a GPU from pinned memory, so that the copy waits for nothing and nothing waits for it."""
-    tensor = torch.from_numpy(array)
     return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
 
 
 def score(model: nn.Module, batch: Batch, device: torch.device) -> Tensor:
     """Return the model's scores (B, C) for a packed batch."""
-    rows, positions, lengths = (move(array, device) for array in (batch.rows, batch.positions, batch.lengths))
+    rows, positions, lengths, tokens = map(torch.from_numpy, (batch.rows, batch.positions, batch.lengths, batch.tokens))
     packing = Packing.build(rows, positions, lengths, int(batch.lengths.max()))
-    scores: Tensor = model(move(batch.tokens, device), packing)
+    scores: Tensor = model(move(tokens, device), packing.map(lambda tensor: move(tensor, device)))
     return scores
 
 
@@ -143,7 +142,7 @@ def train(
             # On a GPU the step is only queued here: the next batch is made while it runs.
             with torch.autocast(device.type, torch.bfloat16) if narrow else contextlib.nullcontext():
                 scores = score(model, batch, device)
-            loss = functional.cross_entropy(scores.float(), move(batch.labels, device))
+            loss = functional.cross_entropy(scores.float(), move(torch.from_numpy(batch.labels), device))
             optimizer.step(loss)
             total += loss.detach() * len(batch.labels)
             seen += len(batch.labels)

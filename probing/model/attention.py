@@ -5,7 +5,8 @@ Shapes: T tokens of the batch laid end to end, B sentences, L the longest senten
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
@@ -13,13 +14,27 @@ from torch.nn import functional
 
 from probing.errors import ProbingError
 
+SENTENCES_OF_A_VIEW = 16
+"""About so many sentences are padded together: fewer would save padding, and lose more on calls for small tensors."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Some sentences of similar length, padded to the longest of them; mask: (sentences, 1, 1, longest)."""
+
+    size: int
+    """Padding included."""
+    longest: int
+    mask: Tensor
+
 
 @dataclass(frozen=True, slots=True)
 class Packing:
     """Where each packed token stands in its sentence.
 
     positions: (T,), its place; slots: (T,), its place in the padded view (B*L); mask: (B, 1, 1, L), True at tokens;
-    rows: (T,), its sentence; lengths: (B,).
+    rows: (T,), its sentence; lengths: (B,). Attention pads less: `places`: (T,) are the tokens' places in the views,
+    one after the other.
     """
 
     positions: Tensor
@@ -27,11 +42,30 @@ class Packing:
     slots: Tensor
     mask: Tensor
     lengths: Tensor
+    places: Tensor
+    views: tuple[View, ...]
 
     @classmethod
     def build(cls, rows: Tensor, positions: Tensor, lengths: Tensor, longest: int) -> Packing:
-        mask = torch.arange(longest, device=lengths.device) < lengths.unsqueeze(1)
-        return cls(positions, rows, rows * longest + positions, mask[:, None, None, :], lengths)
+        """Make a packing of tensors on the CPU; the batch keeps its sentences, whichever view each is in."""
+        mask = torch.arange(longest) < lengths.unsqueeze(1)
+        first_places = torch.empty_like(lengths)
+        views, taken = [], 0
+        for part in lengths.argsort(stable=True).tensor_split(max(1, len(lengths) // SENTENCES_OF_A_VIEW)):
+            width = int(lengths[part[-1]])
+            first_places[part] = taken + width * torch.arange(len(part))
+            views.append(View(len(part) * width, width, mask[part, None, None, :width]))
+            taken += len(part) * width
+        slots, places = rows * longest + positions, first_places[rows] + positions
+        return cls(positions, rows, slots, mask[:, None, None, :], lengths, places, tuple(views))
+
+    def map(self, move: Callable[[Tensor], Tensor]) -> Packing:
+        """Return it with every tensor moved, as to another device."""
+        positions, rows, slots, mask, lengths, places = map(
+            move, (self.positions, self.rows, self.slots, self.mask, self.lengths, self.places)
+        )
+        views = tuple(replace(view, mask=move(view.mask)) for view in self.views)
+        return Packing(positions, rows, slots, mask, lengths, places, views)
 
 
 class SelfAttention(nn.Module):
@@ -41,7 +75,7 @@ class SelfAttention(nn.Module):
         super().__init__()
         if model_dim % num_heads:
             raise ValueError(f"num_heads must divide model_dim={model_dim}. Got {num_heads} instead.")
-        self.num_heads = num_heads
+        self.num_heads, self.head_dim = num_heads, model_dim // num_heads
         self.query_key_value = nn.Linear(model_dim, 3 * model_dim)
         for weight in self.query_key_value.weight.chunk(3):
             nn.init.xavier_uniform_(weight)
@@ -60,10 +94,12 @@ class SelfAttention(nn.Module):
 
     def heads(self, hidden_Td: Tensor, packing: Packing) -> Tensor:
         """Return the heads' outputs O_1 … O_H as (T, H, d/H)."""
-        batch, longest = packing.mask.shape[0], packing.mask.shape[-1]
         packed = self.query_key_value(hidden_Td)
-        padded = packed.new_zeros(batch * longest, packed.shape[-1]).index_copy_(0, packing.slots, packed)
-        query, key, value = padded.view(batch, longest, 3, self.num_heads, -1).permute(2, 0, 3, 1, 4)
-        output_BHLd = functional.scaled_dot_product_attention(query, key, value, attn_mask=packing.mask)
-        output_BLHd = output_BHLd.transpose(1, 2).reshape(batch * longest, self.num_heads, -1)
-        return output_BLHd.index_select(0, packing.slots)
+        sizes = [view.size for view in packing.views]
+        padded = packed.new_zeros(sum(sizes), packed.shape[-1]).index_copy_(0, packing.places, packed)
+        outputs = []
+        for view, part in zip(packing.views, padded.split(sizes), strict=True):
+            query, key, value = part.view(-1, view.longest, 3, self.num_heads, self.head_dim).permute(2, 0, 3, 1, 4)
+            output_BHLd = functional.scaled_dot_product_attention(query, key, value, attn_mask=view.mask)
+            outputs.append(output_BHLd.transpose(1, 2).reshape(view.size, self.num_heads, self.head_dim))
+        return torch.cat(outputs).index_select(0, packing.places)

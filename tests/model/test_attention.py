@@ -8,6 +8,7 @@ from torch import nn
 
 from probing.aggregators.linear import LinearAggregator
 from probing.errors import ProbingError
+from probing.model import attention as attention_module
 from probing.model.attention import SelfAttention
 
 LENGTHS = [3, 1, 7, 2]
@@ -82,6 +83,37 @@ def test_a_packing_says_where_each_token_stands(pack):
     assert packing.slots.tolist() == [0, 1, 3, 6, 7, 8]
     assert packing.mask.shape == (3, 1, 1, 3)
     assert packing.mask.flatten().tolist() == [True, True, False, True, False, False, True, True, True]
+
+
+def test_sentences_of_similar_length_are_padded_together(pack):
+    lengths = [5, 28, 6, 7, 12, 9, 30, 8] * 10
+    packing = pack(lengths)
+    assert len(packing.views) == 80 // attention_module.SENTENCES_OF_A_VIEW == 5
+    assert [view.longest for view in packing.views] == sorted(view.longest for view in packing.views)
+    assert len(set(packing.places.tolist())) == sum(lengths)
+    assert sum(view.size for view in packing.views) < 0.7 * 80 * 30
+    held = torch.cat([view.mask.flatten() for view in packing.views])
+    assert held[packing.places].all()
+    assert int(held.sum()) == sum(lengths)
+
+
+def test_views_change_nothing_but_the_padding(attention, pack, monkeypatch):
+    lengths = [1 + (7 * i) % 11 for i in range(50)]
+    hidden = torch.randn(sum(lengths), WIDTH, dtype=torch.float64, requires_grad=True)
+    found = []
+    for sentences in (1, 7, 16, 1000):
+        monkeypatch.setattr(attention_module, "SENTENCES_OF_A_VIEW", sentences)
+        output = attention(hidden, pack(lengths))
+        found.append((output, torch.autograd.grad(output.square().sum(), hidden)[0]))
+    for output, gradient in found[1:]:
+        torch.testing.assert_close(output, found[0][0])
+        torch.testing.assert_close(gradient, found[0][1])
+
+
+def test_every_tensor_of_a_packing_is_moved(pack):
+    moved = pack([2, 1, 3]).map(lambda tensor: tensor.to("meta"))
+    tensors = [getattr(moved, name) for name in ("positions", "rows", "slots", "mask", "lengths", "places")]
+    assert {tensor.device.type for tensor in (*tensors, *(view.mask for view in moved.views))} == {"meta"}
 
 
 def test_heads_come_apart(attention, pack):
