@@ -233,6 +233,8 @@ def _fits(value: Any, hint: Any) -> bool:
         case typing.Literal:
             return value in inner
         case builtins.list:
+            if inner[0] is int and isinstance(value, list):  # predictions: long, so checked without a loop
+                return set(map(type, value)) <= {int}
             return isinstance(value, list) and all(_fits(item, inner[0]) for item in value)
         case builtins.dict:
             return isinstance(value, dict) and all(_fits(item, inner[1]) for item in value.values())

@@ -91,8 +91,8 @@ def reference_em_routing(
     activate: bool,
 ) -> tuple[Tensor, Tensor]:
     """EM routing in plain torch operations, which every faster implementation must agree with."""
-    # Votes are taken relative to the first head's. That changes no formula, so the pivot needs no gradient; it keeps the
-    # digits of votes that are nearly equal, whose deviations everything is divided by.
+    # Votes are taken relative to the first head's. That changes no formula, so the pivot needs no gradient; it keeps
+    # the digits of votes that are nearly equal, whose deviations everything is divided by.
     pivot_NK = votes[..., 0, :, :].detach()
     votes = votes - pivot_NK.unsqueeze(-3)
     num_capsules = votes.shape[-2]
