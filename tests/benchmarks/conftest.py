@@ -1,0 +1,8 @@
+"""The benchmarks are not installed: they are imported from the project's folder."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
