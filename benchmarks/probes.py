@@ -120,6 +120,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
+    measure("warm-up", 2, 256, 64, 1)  # what torch loads at the first call is not part of either way
     rows = []
     for task in TASKS:
         if options.task and task.name not in options.task:
