@@ -39,8 +39,8 @@ def em_routing(
     """
     capsules, agreement = _route(
         votes,
-        torch.as_tensor(beta_a, dtype=votes.dtype, device=votes.device),
-        torch.as_tensor(beta_mu, dtype=votes.dtype, device=votes.device),
+        _as_tensor(beta_a, votes),
+        _as_tensor(beta_mu, votes),
         iterations=iterations,
         inverse_temperature=inverse_temperature,
         activate=activate,
@@ -48,6 +48,13 @@ def em_routing(
     )
     assert agreement is not None
     return capsules, agreement
+
+
+def _as_tensor(beta: Tensor | float, votes: Tensor) -> Tensor:
+    """Return a number as a tensor; a tensor keeps its type, which narrow votes would cut."""
+    if isinstance(beta, Tensor):
+        return beta
+    return torch.tensor(beta, dtype=torch.promote_types(votes.dtype, torch.float32), device=votes.device)
 
 
 def _route(
