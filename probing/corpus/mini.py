@@ -18,7 +18,7 @@ from probing.dataset import read_task_file
 from probing.errors import ProbingError
 from probing.tasks import TASKS, get_task
 
-TRAIN, DEV, TEST = 4000, 500, 1000
+TRAIN, DEV, TEST = 3000, 500, 1000
 """Instances of a task's splits."""
 SENTENCES = 22_000
 """How many sentences are generated: enough for every task to reach its sizes."""

@@ -23,6 +23,8 @@ MIN_CHARACTERS_OF_SHORT_WORDS = 2
 """For a script in which hardly any word has four characters, such as Chinese."""
 LEAST = {"tr": 10, "va": 1, "te": 1}
 """A target needs so many sentences at least: fewer targets are better than targets seen a few times only."""
+WANTED = {"tr": 50, "va": 5, "te": 5}
+"""Where few instances are asked for, there are fewer targets rather than fewer sentences than this for each."""
 
 
 def sentence_length(survey: Survey, sizes: Sizes) -> Plan:
@@ -78,7 +80,8 @@ def _choose_targets(
 ) -> tuple[set[str], int]:
     """Return the target words and how many more frequent words were passed over; `words` are ranked."""
     room = min(size // LEAST[split] for split, size in sizes.by_split().items())
-    number = min(MAX_TARGETS, room)
+    ample = min(size // WANTED[split] for split, size in sizes.by_split().items())
+    number = min(MAX_TARGETS, room, max(ample, MIN_TARGETS))
     # Half of a word's sentences hold another target, or one word twice, and are of no use.
     least = 2 * sum(LEAST.values())
     while number >= MIN_TARGETS:

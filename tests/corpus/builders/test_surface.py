@@ -78,7 +78,8 @@ def test_a_small_corpus_has_fewer_targets_at_lower_ranks() -> None:
 
 def test_small_sizes_have_room_for_few_targets() -> None:
     counts = Counter({f"word{rank:04}": 10_000 - rank for rank in range(1, 4001)})
-    assert len(choose(counts, Sizes(400, 40, 40))[0]) == 40
+    assert len(choose(counts, Sizes(2000, 200, 200))[0]) == 40
+    assert len(choose(counts, Sizes(400, 40, 40))[0]) == 10
     with pytest.raises(CannotBuildError, match="room for 9 target words; at least 10 are needed, 100 tr, 10 va, 10 te"):
         choose(counts, Sizes(99, 40, 40))
     with pytest.raises(CannotBuildError, match="no 10 words of middle frequency occur 24 times or more"):
