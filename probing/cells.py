@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import math
 import platform
 import time
 from collections.abc import Callable
@@ -177,9 +178,15 @@ class Scored:
     configurations: list[dict[str, Any]] = dataclasses.field(default_factory=list)
 
 
+NARROW = 64
+"""Up to this model_dim a training step is so small that a second thread hardly helps, and on a busy machine hurts."""
+
+
 def run_cell(cell: Cell, device: torch.device, on_status: Callable[[Status], None]) -> Result:
     """Train and score one cell; a training that breaks down gives a failed record."""
     started = time.monotonic()
+    if cell.method.settings.get("model", {}).get("model_dim", math.inf) <= NARROW:
+        torch.set_num_threads(1)
     scores, error, tokens = None, None, 0
     try:
         scores, tokens = _score(cell, device, on_status)

@@ -47,8 +47,8 @@ class Workers:
     ) -> Iterator[tuple[Cell, Outcome]]:
         """Yield each cell with its outcome, as it comes."""
         if self.jobs == 1 or len(cells) <= 1:
-            torch.set_num_threads(self.threads)
             for cell in cells:
+                torch.set_num_threads(self.threads)
                 yield cell, run_cell(cell, self.device, on_status)
         else:
             yield from self._execute_in_processes(run_cell, cells, on_status)
