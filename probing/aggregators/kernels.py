@@ -20,6 +20,8 @@ from pathlib import Path
 
 import torch
 
+from probing.cache import cache_folder
+
 logger = logging.getLogger(__name__)
 
 SOURCES = Path(__file__).with_name("native")
@@ -59,7 +61,7 @@ def load() -> Kernels:
     if compiler is None:
         return _explain("no C++ compiler was found (CXX, c++, g++, clang++)")
     try:
-        path = cache_folder() / f"routing-{_identify(compiler)}.so"
+        path = cache_folder("kernels") / f"routing-{_identify(compiler)}.so"
         library = _open(path)
         if library is None:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -69,12 +71,6 @@ def load() -> Kernels:
     except (OSError, subprocess.SubprocessError) as error:
         return _explain(f"the kernels could not be compiled: {error}")
     return Kernels(library, f"fused kernels compiled by {compiler[0]} ({path})")
-
-
-def cache_folder() -> Path:
-    """Return the folder of compiled kernels."""
-    root = os.environ.get("XDG_CACHE_HOME")
-    return (Path(root) if root else Path.home() / ".cache") / "probing" / "kernels"
 
 
 def _open(path: Path) -> ctypes.CDLL | None:

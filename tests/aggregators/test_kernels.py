@@ -90,10 +90,10 @@ def test_a_damaged_build_is_made_again(fresh, monkeypatch):
 
 def test_the_cache_folder_is_the_users(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert kernels.cache_folder() == tmp_path / "probing" / "kernels"
+    assert kernels.cache_folder("kernels") == tmp_path / "probing" / "kernels"
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert kernels.cache_folder() == tmp_path / ".cache" / "probing" / "kernels"
+    assert kernels.cache_folder("kernels") == tmp_path / ".cache" / "probing" / "kernels"
 
 
 @compiled
