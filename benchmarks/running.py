@@ -85,9 +85,9 @@ def _measure_jobs(task: Path, folder: Path, rounds: int) -> dict[str, float]:
 @contextmanager
 def own_cache(folder: Path) -> Iterator[None]:
     """Let nothing that was cached before count, but the compiled kernels."""
-    from probing.aggregators.kernels import cache_folder
+    from probing.cache import cache_folder
 
-    kernels = cache_folder()
+    kernels = cache_folder("kernels")
     before = os.environ.get("XDG_CACHE_HOME")
     (folder / "probing").mkdir()
     if kernels.is_dir():

@@ -5,26 +5,25 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
 from probing.aggregators.implementation import describe as describe_routing
-from probing.cells import Cell, FineTuned, Probed, Trained, run_cell
+from probing.cells import Cell, Probed, Trained, run_cell
 from probing.config import Config, resolve_config
 from probing.corpus.source import Source, choose_source, own_files
-from probing.dataset import IndexedTask, load_task
+from probing.dataset import load_task
 from probing.display import Display, format_seconds
 from probing.encoders.encoder import Recipe
-from probing.encoders.specification import find_encoder, find_trainable
 from probing.errors import ProbingError
 from probing.model.description import Description
 from probing.model.description import describe as describe_model
-from probing.probes import get_probe
-from probing.registry import AGGREGATORS, COMPARED
-from probing.results import DataIdentity, ModelIdentity, Result, Store, read_result
+from probing.registry import AGGREGATORS
+from probing.results import DataIdentity, Result, Store, read_result
+from probing.rows import Row, find_encoders, find_rows
 from probing.training import pick_device
 from probing.vectors import Entry, embed
 from probing.workers import Workers
@@ -37,16 +36,6 @@ class Summary:
     finished: int
     skipped: int
     failed: int
-
-
-@dataclass(frozen=True, slots=True)
-class Model:
-    """A row of the table: its identity, and how it is measured on a task."""
-
-    identity: ModelIdentity
-    method: Callable[[IndexedTask, Config], Trained | FineTuned | Probed]
-    recipe: Recipe | None = None
-    """Of a frozen encoder."""
 
 
 def run(
@@ -76,9 +65,9 @@ def run(
     display = display or Display()
     with display.listening():
         chosen_device = pick_device(device)
-        models = find_models(["all"] if aggregators is None and not encoders else aggregators or ())
-        models += find_encoders(encoders, layer=layer, pooling=pooling, dtype=dtype, probe=probe, fine_tune=fine_tune)
-        if not models:
+        rows = find_rows(["all"] if aggregators is None and not encoders else aggregators or ())
+        rows += find_encoders(encoders, layer=layer, pooling=pooling, dtype=dtype, probe=probe, fine_tune=fine_tune)
+        if not rows:
             raise ProbingError("no aggregator was named. Name one, or 'all': see `probe aggregators`")
         cells: list[Cell] = []
         recipes: dict[Path, Recipe] = {}
@@ -86,7 +75,7 @@ def run(
             used_preset = preset or source.preset
             config = resolve_config(used_preset, config_file=config_file, settings=settings)
             display.say(f"data: {source.name} ({source.reason}); preset: {used_preset}; device: {chosen_device}")
-            for cell, recipe in _plan(source, models, used_preset, config, seeds, display):
+            for cell, recipe in _plan(source, rows, used_preset, config, seeds, display):
                 cells.append(cell)
                 if recipe is not None and isinstance(cell.method, Probed):
                     recipes[cell.method.vectors.folder] = recipe
@@ -147,66 +136,6 @@ def _execute(waiting: Sequence[Cell], store: Store, workers: Workers, display: D
     return Summary(counts["finished"], skipped, counts["failed"])
 
 
-def find_models(aggregators: Sequence[str]) -> list[Model]:
-    """Return the models that the aggregators' specifications name; importing them is the check."""
-    names = [part.strip() for spec in aggregators for part in spec.split(",")]
-    specs = [spec for name in names for spec in (COMPARED if name.lower() == "all" else [name])]
-    if not all(specs):
-        raise ProbingError("no aggregator was named. Name one, or 'all': see `probe aggregators`")
-    return [_trained(spec) for spec in dict.fromkeys(specs)]
-
-
-def _trained(spec: str) -> Model:
-    found = AGGREGATORS.find(spec)
-    identity = ModelIdentity(name=found.name, label=found.label, version=found.version)
-    return Model(identity, lambda task, config: Trained(spec, config))
-
-
-def find_encoders(
-    encoders: Sequence[str],
-    *,
-    layer: str | None = None,
-    pooling: str | None = None,
-    dtype: str | None = None,
-    probe: str | None = None,
-    fine_tune: bool = False,
-) -> list[Model]:
-    """Return the rows that the encoders' specifications name: one each, or one for each layer."""
-    frozen_only = {"--layer": layer, "--pooling": pooling, "--dtype": dtype, "--probe": probe}
-    named = [option for option, value in frozen_only.items() if value is not None]
-    if not encoders and (named or fine_tune):
-        raise ProbingError(f"{'--fine-tune' if fine_tune else named[0]} goes with --encoder: see `probe encoders`")
-    if fine_tune and named:
-        raise ProbingError(f"{named[0]} is for frozen encoders and does not go with --fine-tune")
-    models: list[Model] = []
-    for spec in dict.fromkeys(encoders):
-        if fine_tune:
-            models.append(_fine_tuned(spec))
-        else:
-            recipe = find_encoder(spec, layer=layer, pooling=pooling)
-            models += _probed(recipe, get_probe(probe or "mlp").name, dtype or "float32")
-    return models
-
-
-def _fine_tuned(spec: str) -> Model:
-    found = find_trainable(spec)
-    identity = ModelIdentity(name=f"{found.name} fine-tuned", label=f"{found.label}, fine-tuned", version=found.version)
-    return Model(identity, lambda task, config: FineTuned(spec, config))
-
-
-def _probed(recipe: Recipe, probe: str, dtype: str) -> Iterator[Model]:
-    for layer in recipe.layers or (None,):
-        name, label = recipe.name, recipe.label
-        if layer is not None:
-            name, label = f"{name} layer {layer:02d}", f"{label} layer {layer}"
-        identity = ModelIdentity(name=name, label=label, version=recipe.version)
-
-        def method(task: IndexedTask, config: Config, layer: int | None = layer) -> Probed:
-            return Probed(probe, Entry.build(recipe, task, dtype), layer)
-
-        yield Model(identity, method, recipe)
-
-
 def _choose_sources(
     tasks: Sequence[str], data: str | None, data_dir: Path | None, task_files: Sequence[Path]
 ) -> list[Source]:
@@ -220,7 +149,7 @@ def _choose_sources(
 
 def _plan(
     source: Source,
-    models: Sequence[Model],
+    rows: Sequence[Row],
     preset: str,
     config: Config,
     seeds: Sequence[int],
@@ -237,19 +166,19 @@ def _plan(
         identity = DataIdentity(
             name=source.name, file=path.name, sha256=data.sha256, verified=verified, datasheet=source.datasheet
         )
-        for model in models:
-            method = model.method(data, config)
+        for row in rows:
+            method = row.method(data, config)
             for seed in dict.fromkeys(seeds):
                 cell = Cell(
                     task=task,
                     path=path,
                     data=identity,
                     method=method,
-                    model=model.identity,
+                    model=row.identity,
                     preset=preset,
                     seed=seed,
                 )
-                yield cell, model.recipe
+                yield cell, row.recipe
 
 
 def _check_writable(store: Store) -> None:
