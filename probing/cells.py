@@ -24,7 +24,7 @@ from probing.encoders import trainable
 from probing.errors import ProbingError
 from probing.model.classifier import Classifier, build_classifier
 from probing.registry import AGGREGATORS, ENCODERS, Found
-from probing.results import DataIdentity, ModelIdentity, Result, Scores, Store, Timing, make_key
+from probing.results import DataIdentity, Measure, ModelIdentity, Result, Scores, Store, Timing, make_key
 from probing.tasks import Task
 from probing.vectors import Entry
 
@@ -139,11 +139,13 @@ class Cell:
     model: ModelIdentity
     preset: str
     seed: int
+    measure: Measure = "accuracy"
 
     @property
     def name(self) -> str:
         own = " (own file)" if self.data.name == "own" and self.task.family != "own" else ""
-        return f"{self.task.name}{own} {self.model.label} seed {self.seed}"
+        measure = "" if self.measure == "accuracy" else f", {self.measure.replace('-', ' ')}"
+        return f"{self.task.name}{own} {self.model.label} seed {self.seed}{measure}"
 
     @property
     def key(self) -> str:
@@ -154,6 +156,7 @@ class Cell:
             preset=self.preset,
             settings=self.method.settings,
             seed=self.seed,
+            measure=self.measure,
         )
 
     def record_path(self, store: Store) -> Path:
@@ -164,6 +167,7 @@ class Cell:
             preset=self.preset,
             seed=self.seed,
             key=self.key,
+            measure=self.measure,
         )
 
 
@@ -217,6 +221,7 @@ def run_cell(cell: Cell, device: torch.device, on_status: Callable[[Status], Non
             "threads": torch.get_num_threads(),
         },
         key=cell.key,
+        measure=cell.measure,
     )
 
 

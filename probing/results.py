@@ -1,4 +1,4 @@
-"""The record of one cell (data set x task x model x preset x seed), and the folder that keeps the records.
+"""The record of one cell (data set x task x model x preset x seed x measure), and the folder that keeps the records.
 
 A record is one JSON file, written atomically. Everything that may differ between two runs of the same cell
 on the same machine stands under `timing`.
@@ -27,6 +27,9 @@ from probing.tasks import Family
 FORMAT = 1
 """Rises when records change their form, or when the same settings give other numbers."""
 
+Measure = Literal["accuracy", "random-labels", "description-length"]
+"""What a cell measures: the task itself, its control with random labels, or the labels' description length."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataIdentity:
@@ -54,6 +57,20 @@ class ModelIdentity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Description:
+    """How briefly a model describes the training labels, by online coding (Voita & Titov 2020)."""
+
+    bits: float
+    """The codelength."""
+    uniform_bits: float
+    """That of the uniform code, which knows nothing but the number of classes."""
+    compression: float
+    """Uniform by own codelength."""
+    pieces: list[dict[str, float]]
+    """For each piece the sentences trained on before it, the sentences coded, and their bits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Scores:
     """What came out; accuracies are percentages."""
 
@@ -73,6 +90,8 @@ class Scores:
     predictions: list[int]
     configurations: list[dict[str, Any]] = field(default_factory=list)
     """Of a probe on frozen vectors: what each configuration of its grid came to on dev, the chosen one first."""
+    description: Description | None = None
+    """Of the measure description-length; the other scores are then those of the model trained on the last piece."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,14 +121,22 @@ class Result:
     where: dict[str, Any]
     """Versions of probing, torch and python; device; threads."""
     key: str
+    measure: Measure = "accuracy"
     format: int = field(default=FORMAT)
 
 
 def make_key(
-    *, data: DataIdentity, task: str, model: ModelIdentity, preset: str, settings: Mapping[str, Any], seed: int
+    *,
+    data: DataIdentity,
+    task: str,
+    model: ModelIdentity,
+    preset: str,
+    settings: Mapping[str, Any],
+    seed: int,
+    measure: Measure = "accuracy",
 ) -> str:
     """Return the hash of everything that can change a cell's numbers."""
-    what = {
+    what: dict[str, Any] = {
         "format": FORMAT,
         "sha256": data.sha256,
         "task": task,
@@ -118,6 +145,8 @@ def make_key(
         "settings": settings,
         "seed": seed,
     }
+    if measure != "accuracy":
+        what["measure"] = measure
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()
 
 
@@ -127,8 +156,11 @@ class Store:
 
     folder: Path
 
-    def path(self, *, data: str, task: str, model: str, preset: str, seed: int, key: str) -> Path:
-        parts = (data, task, model, preset, f"seed{seed}", key[:12])
+    def path(
+        self, *, data: str, task: str, model: str, preset: str, seed: int, key: str, measure: Measure = "accuracy"
+    ) -> Path:
+        named = [] if measure == "accuracy" else [measure]
+        parts = (data, task, model, preset, f"seed{seed}", *named, key[:12])
         return self.folder / ("--".join(_shorten(re.sub(r"[^\w.+-]+", "_", part)) for part in parts) + ".json")
 
     def path_of(self, result: Result) -> Path:
@@ -139,6 +171,7 @@ class Store:
             preset=result.preset,
             seed=result.seed,
             key=result.key,
+            measure=result.measure,
         )
 
     def save(self, result: Result) -> Path:
@@ -165,7 +198,7 @@ class Store:
 
 
 def _shorten(name: str) -> str:
-    """Cut a name so that a file name of six fits any file system; the key tells apart what the cut makes equal."""
+    """Cut a name so that a file name of seven fits any file system; the key tells apart what the cut makes equal."""
     return name.encode()[:40].decode(errors="ignore")
 
 
@@ -214,8 +247,9 @@ def _build(hint: Any, value: Any, name: str) -> Any:
     """Return what a type hint asks for from what JSON gave, checked to the bottom."""
     if dataclasses.is_dataclass(hint):
         hints = typing.get_type_hints(hint)
-        added = {item.name for item in dataclasses.fields(hint) if item.default_factory is not dataclasses.MISSING}
-        if not isinstance(value, dict) or not hints.keys() - added <= value.keys() <= hints.keys():
+        missing = dataclasses.MISSING
+        needed = {f.name for f in dataclasses.fields(hint) if f.default is missing and f.default_factory is missing}
+        if not isinstance(value, dict) or not needed <= value.keys() <= hints.keys():
             raise TypeError(f"{name} must have exactly the fields {', '.join(hints)}")
         return hint(**{key: _build(hints[key], value[key], key) for key in value})  # type: ignore[operator]
     if isinstance(hint, types.UnionType):

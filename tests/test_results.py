@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 
 from probing.config import PRESETS
 from probing.errors import ProbingError
-from probing.results import FORMAT, DataIdentity, ModelIdentity, Store, make_key, read_result, write_atomically
+from probing.results import (
+    FORMAT,
+    DataIdentity,
+    Description,
+    ModelIdentity,
+    Store,
+    make_key,
+    read_result,
+    write_atomically,
+)
 
 QUICK = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 JSON = st.recursive(
@@ -272,6 +281,12 @@ def test_a_record_that_cannot_be_read(tmp_path):
         (["scores", "classes"], {"A": 1}, "classes is not of type dict[str, dict[str, int]]"),
         (["scores", "gold"], [0.5], "gold is not of type list[int]"),
         (["scores", "predictions"], {}, "predictions is not of type list[int]"),
+        (["measure"], "length", "measure is not of type Literal['accuracy', 'random-labels', 'description-length']"),
+        (
+            ["scores", "description"],
+            {},
+            "description must have exactly the fields bits, uniform_bits, compression, pieces",
+        ),
         (["timing", "seconds"], None, "seconds is not of type float"),
         (["where"], [], "where is not of type dict[str, Any]"),
     ],
@@ -290,9 +305,30 @@ def test_a_field_of_another_type(store, make_result, where, value, text):
 def test_a_missing_field(store, make_result):
     path = store.save(make_result())
     whole = json.loads(path.read_text())
-    for name in whole:
+    for name in whole.keys() - {"measure"}:
         path.write_text(json.dumps({key: value for key, value in whole.items() if key != name}))
         assert "not a result record" in error_of(path)
+
+
+def test_a_record_from_before_there_were_measures_is_one_of_accuracy(store, make_result):
+    path = store.save(make_result())
+    content = json.loads(path.read_text())
+    del content["measure"], content["scores"]["description"]
+    path.write_text(json.dumps(content))
+    assert read_result(path) == make_result()
+    assert read_result(path).measure == "accuracy"
+
+
+@pytest.mark.parametrize("measure", ["random-labels", "description-length"])
+def test_another_measure_is_another_record(store, make_result, change, measure):
+    description = Description(bits=50.5, uniform_bits=101.0, compression=2.0, pieces=[{"trained": 0, "bits": 50.5}])
+    result = change(make_result(seed=7), measure=measure, key=make_key(**WHOLE, measure=measure))
+    result = change(result, scores__description=description)
+    assert make_key(**WHOLE, measure=measure) != make_key(**WHOLE, measure="accuracy") == make_key(**WHOLE)
+    assert store.path_of(result).name == f"mini--Tense--em--mini--seed7--{measure}--{result.key[:12]}.json"
+    store.save(make_result(seed=7))
+    assert read_result(store.save(result)) == result
+    assert len(store.load(no_damage)) == 2
 
 
 @given(JSON)

@@ -82,8 +82,9 @@ class Group:
 
 
 def group_results(results: Sequence[Result]) -> list[Group]:
-    """Return a group for every data set and preset among the records."""
-    return [Group(members, _order_tasks(members), _make_models(members)) for members in _split_by_data(results)]
+    """Return a group for every data set and preset among the records of accuracy."""
+    measured = [result for result in results if result.measure == "accuracy"]
+    return [Group(members, _order_tasks(members), _make_models(members)) for members in _split_by_data(measured)]
 
 
 def find_model(groups: Sequence[Group], name: str) -> list[Model | None]:
