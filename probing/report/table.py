@@ -59,6 +59,8 @@ class Table:
     """Column -> family, in order; the average has none."""
     columns: Sequence[str]
     rows: Sequence[Row]
+    analysis: Analysis
+    """What the table was made from."""
     legend: str = ""
     """What bold means."""
     marks: str = ""
@@ -100,6 +102,7 @@ def _make_table(analysis: Analysis, against_paper: bool, notes: Sequence[str]) -
         families=group.families,
         columns=group.columns,
         rows=rows,
+        analysis=analysis,
         legend=_legend(analysis),
         marks=_explain_marks(analysis),
         notes=[*notes, *analysis.comparer.incomparable, *find_doubts(group)],
