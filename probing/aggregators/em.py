@@ -164,6 +164,17 @@ class EMAggregator(nn.Module):
         )
         return capsules_TNK.flatten(-2)
 
+    def agreements(self, heads_THd: Tensor) -> Tensor:
+        """Return the agreement weights (iterations, T, H, N) with which each iteration made its capsules."""
+        votes = self.votes(heads_THd)
+        schedule = self.inverse_temperature or tuple(range(1, self.iterations + 1))
+        return torch.stack(
+            [
+                em_routing(votes, self.beta_a, self.beta_mu, iterations=count, inverse_temperature=schedule[:count])[1]
+                for count in range(1, self.iterations + 1)
+            ]
+        )
+
 
 EMCodeAggregator = partial(EMAggregator, activate=False)
 """As the authors' released code: the means alone are the output."""

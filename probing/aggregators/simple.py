@@ -119,6 +119,16 @@ class SimpleAggregator(nn.Module):
         )
         return capsules_TNK.flatten(-2)
 
+    def agreements(self, heads_THd: Tensor) -> Tensor:
+        """Return the agreement weights (iterations, T, H, N) with which each iteration made its capsules."""
+        votes = self.votes(heads_THd)
+        return torch.stack(
+            [
+                simple_routing(votes, iterations=count, squash=self.squash, softmax_over=self.softmax_over)[1]
+                for count in range(1, self.iterations + 1)
+            ]
+        )
+
 
 SimpleCodeAggregator = partial(SimpleAggregator, softmax_over="heads", nonlinear=False)
 """As the authors' released code: softmax over heads, linear input capsules."""

@@ -1,0 +1,101 @@
+"""What a model does inside: whom each head attends to, how the routing weighs the heads, and a model without a head.
+
+Shapes: L tokens of one sentence, H heads, d/H a head's width, N capsules, R iterations of the routing, C classes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import torch
+from torch import Tensor, nn
+
+from probing.model.attention import Packing, SelfAttention
+
+
+@runtime_checkable
+class Routing(Protocol):
+    """An aggregator that can show its agreement weights."""
+
+    def agreements(self, heads_THd: Tensor) -> Tensor:
+        """Return the agreement weights (R, L, H, N) with which each iteration made its capsules."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LayerView:
+    """What one layer did with one sentence."""
+
+    attention: Tensor
+    """(H, L, L): how much of each token (last) every token (middle) takes in."""
+    agreement: Tensor | None
+    """(R, L, H, N); None where the heads are not routed."""
+
+    @property
+    def shares(self) -> Tensor | None:
+        """The heads' shares in each capsule, (R, L, H, N): they sum to 1 over the heads."""
+        agreement = self.agreement
+        return None if agreement is None else agreement / agreement.sum(2, keepdim=True).clamp_min(1e-30)
+
+
+def attentions(model: nn.Module) -> list[SelfAttention]:
+    """Return the attention of each layer, the lowest first."""
+    return [module for module in model.modules() if isinstance(module, SelfAttention)]
+
+
+@torch.inference_mode()
+def inspect_sentence(model: nn.Module, tokens_L: Tensor) -> tuple[Tensor, list[LayerView]]:
+    """Return the class probabilities (C,) of one sentence, and what each layer did with it."""
+    model.eval()
+    positions, length = torch.arange(len(tokens_L)), len(tokens_L)
+    packing = Packing.build(torch.zeros_like(positions), positions, torch.tensor([length]), length)
+    captured: list[tuple[SelfAttention, Tensor, Tensor]] = []
+    with ExitStack() as hooks:
+        for attention in attentions(model):
+            hooks.enter_context(_capturing(attention, captured))
+        scores_1C = model(tokens_L, packing.map(lambda tensor: tensor.to(tokens_L.device)))
+    return scores_1C[0].softmax(0), [_view(*parts) for parts in captured]
+
+
+@contextmanager
+def _capturing(attention: SelfAttention, captured: list[tuple[SelfAttention, Tensor, Tensor]]) -> Iterator[None]:
+    """Keep what an attention and its aggregator are given."""
+    hidden: list[Tensor] = []
+    hooks = (
+        attention.register_forward_pre_hook(lambda module, inputs: hidden.append(inputs[0])),
+        attention.aggregator.register_forward_pre_hook(
+            lambda module, inputs: captured.append((attention, hidden.pop(), inputs[0]))
+        ),
+    )
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def _view(attention: SelfAttention, hidden_Ld: Tensor, heads_LHd: Tensor) -> LayerView:
+    projected = attention.query_key_value(hidden_Ld).view(len(hidden_Ld), 3, attention.num_heads, attention.head_dim)
+    query_HLd, key_HLd, _ = projected.permute(1, 2, 0, 3)
+    weights_HLL = (query_HLd @ key_HLd.transpose(1, 2) / math.sqrt(attention.head_dim)).softmax(-1)
+    aggregator = attention.aggregator
+    return LayerView(weights_HLL, aggregator.agreements(heads_LHd) if isinstance(aggregator, Routing) else None)
+
+
+@contextmanager
+def masked_head(attention: SelfAttention, head: int) -> Iterator[None]:
+    """Silence one head meanwhile: the aggregator gets zeros in its place."""
+
+    def silence(module: nn.Module, inputs: tuple[Tensor]) -> tuple[Tensor]:
+        (heads_THd,) = inputs
+        return (heads_THd.index_fill(1, torch.tensor(head, device=heads_THd.device), 0.0),)
+
+    hook = attention.aggregator.register_forward_pre_hook(silence)
+    try:
+        yield
+    finally:
+        hook.remove()
