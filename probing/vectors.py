@@ -56,6 +56,7 @@ class Entry:
             "version": recipe.version,
             "settings": dict(recipe.settings),
             "layers": recipe.layers and list(recipe.layers),
+            "weights_seed": recipe.weights_seed,
             "dtype": dtype,
             "data": data.sha256,
         }

@@ -72,7 +72,8 @@ def test_vectors_are_computed_once(data: IndexedTask) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"name": "other"}, {"version": "2"}, {"settings": {"pooling": "max"}}, {"layers": (1,)}]
+    "change",
+    [{"name": "other"}, {"version": "2"}, {"settings": {"pooling": "max"}}, {"layers": (1,)}, {"weights_seed": 0}],
 )
 def test_what_can_change_the_vectors_is_another_entry(data: IndexedTask, change: dict[str, Any]) -> None:
     entry = Entry.build(RECIPE, data, "float32")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -48,6 +48,36 @@ class Recipe:
     """For an encoder whose `encode` returns (n, layers, dim): which layers they are."""
     load: Callable[[torch.device], Any]
     """Return an `Encoder`, or `Rows`."""
+    load_untrained: Callable[[torch.device, int], Any] | None = None
+    """Return an `Encoder` of the same architecture whose weights are drawn with a seed, where there is such a thing."""
+    weights_seed: int | None = None
+    """Of untrained weights."""
+
+    def untrained(self, seed: int) -> Recipe:
+        """Return the same architecture before its training: what it gives without having seen a sentence.
+
+        The seed tells vectors apart, but is no part of the name, version or settings: as for any model, it is the
+        cell's seed that does.
+        """
+        load_untrained = self.load_untrained
+        if load_untrained is None:
+            raise no_untrained_form(self.name)
+        return replace(
+            self,
+            name=f"{self.name} untrained",
+            label=f"{self.label} untrained",
+            weights_seed=seed,
+            load=lambda device: load_untrained(device, seed),
+            load_untrained=None,
+        )
+
+
+def no_untrained_form(name: str) -> ProbingError:
+    """Return the error for an encoder that has no weights, or none that can be drawn anew."""
+    return ProbingError(
+        f"encoder {name!r} has no untrained form. huggingface:NAME_OR_PATH and sentence-transformers:NAME_OR_PATH have "
+        "one, and your own has if it offers untrained(seed), which returns an encoder"
+    )
 
 
 def as_matrix(encoder: str, batch: str, sentences: int, vectors: Any, *, layers: int | None) -> NDArray[Any]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from probing.encoders.encoder import Recipe
-from probing.encoders.model_files import describe_version, loading, short_name
+from probing.encoders.model_files import describe_version, draw_weights, loading, short_name
 from probing.errors import ProbingError, unknown
 
 BATCH = 64
@@ -41,6 +41,7 @@ def make_recipe(target: str, *, layer: str, pooling: str) -> Recipe:
         settings={"pooling": pooling},
         layers=layers,
         load=lambda device: HuggingFaceEncoder(target, layers, pooling, device),
+        load_untrained=lambda device, seed: HuggingFaceEncoder(target, layers, pooling, device, weights_seed=seed),
     )
 
 
@@ -58,12 +59,24 @@ def _choose_layers(spec: str, layer: str, num_layers: int) -> tuple[int, ...]:
 class HuggingFaceEncoder:
     """Pooled hidden states (n, layers, d) of some layers; tokens are joined by spaces."""
 
-    def __init__(self, target: str, layers: tuple[int, ...], pooling: str, device: torch.device) -> None:
-        with loading(f"huggingface:{target}", extra="huggingface"):
+    def __init__(
+        self,
+        target: str,
+        layers: tuple[int, ...],
+        pooling: str,
+        device: torch.device,
+        *,
+        weights_seed: int | None = None,
+    ) -> None:
+        spec = f"huggingface:{target}"
+        with loading(spec, extra="huggingface"):
             from transformers import AutoModel, AutoTokenizer
 
             self.tokenizer: Any = AutoTokenizer.from_pretrained(target)
-            self.model: Any = AutoModel.from_pretrained(target, dtype=torch.float32).to(device).eval()
+            self.model: Any = AutoModel.from_pretrained(target).float().eval()
+        if weights_seed is not None:
+            draw_weights(spec, self.model, weights_seed)
+        self.model.to(device)
         self.tokenizer.padding_side = "right"
         if self.tokenizer.pad_token is None:
             self.tokenizer.pad_token = self.tokenizer.eos_token

@@ -8,6 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import torch
+from torch import nn
+
 from probing.dataset import hash_file
 from probing.errors import ProbingError
 
@@ -48,3 +51,25 @@ def loading(spec: str, *, extra: str) -> Iterator[None]:
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise ProbingError(f"encoder {spec!r} could not be loaded: {first}") from error
+
+
+def draw_weights(spec: str, model: nn.Module, seed: int) -> None:
+    """Give a model on the CPU the weights that it had before its training: its own library's initialisation."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        _draw_weights(spec, model)
+
+
+def _draw_weights(spec: str, module: nn.Module) -> None:
+    from transformers import PreTrainedModel
+
+    if isinstance(module, PreTrainedModel):
+        module.load_state_dict(type(module)(module.config).state_dict())
+        return
+    for child in module.children():
+        _draw_weights(spec, child)
+    if list(module.parameters(recurse=False)):
+        reset = getattr(module, "reset_parameters", None)
+        if not callable(reset):
+            raise ProbingError(f"encoder {spec!r} has no untrained form: {type(module).__name__} cannot draw weights")
+        reset()

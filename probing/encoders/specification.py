@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from probing.encoders.encoder import Encoder, Recipe
+from probing.encoders.encoder import Encoder, Recipe, no_untrained_form
 from probing.errors import ProbingError
 from probing.registry import ENCODERS, Found
 
@@ -36,8 +36,14 @@ def find_encoder(spec: str, *, layer: str | None = None, pooling: str | None = N
         recipe: Recipe = adapter.make_recipe(target, **options)
         return recipe
     found = ENCODERS.find(spec)
+    decided = isinstance(found.object, type) or hasattr(found.object, "encode")  # a function's product is seen later
+    may_be_untrained = hasattr(found.object, "untrained") or not decided
     return Recipe(
-        name=found.name, label=found.label, version=found.version, load=lambda device: _make(spec, found.object)
+        name=found.name,
+        label=found.label,
+        version=found.version,
+        load=lambda device: _make(spec, found.object),
+        load_untrained=(lambda device, seed: _make_untrained(spec, found.object, seed)) if may_be_untrained else None,
     )
 
 
@@ -62,6 +68,21 @@ def _make(spec: str, target: Any) -> Encoder:
             made = target()
         except Exception as error:
             raise ProbingError(f"encoder {spec!r} could not be made: {type(error).__name__}: {error}") from error
+    return _check(spec, made)
+
+
+def _make_untrained(spec: str, target: Any, seed: int) -> Encoder:
+    encoder: Any = _make(spec, target)
+    if not hasattr(encoder, "untrained"):
+        raise no_untrained_form(spec)
+    try:
+        made = encoder.untrained(seed)
+    except Exception as error:
+        raise ProbingError(f"encoder {spec!r}: untrained({seed}) failed: {type(error).__name__}: {error}") from error
+    return _check(spec, made)
+
+
+def _check(spec: str, made: Any) -> Encoder:
     if not isinstance(made, Encoder):
         hint = ". A torch.nn.Module to be trained needs --fine-tune" if isinstance(made, torch.nn.Module) else ""
         raise ProbingError(f"encoder {spec!r}: {type(made).__name__} has no method encode(sentences){hint}")

@@ -62,6 +62,18 @@ def test_the_last_layers_mean_is_what_sentence_transformers_gives() -> None:
     np.testing.assert_allclose(ours / np.linalg.norm(ours, axis=1, keepdims=True), theirs, atol=1e-4)
 
 
+@pytest.mark.parametrize("kind", ["huggingface", "sentence-transformers"])
+def test_untrained_weights_depend_on_the_seed_alone(kind: str) -> None:
+    trained = find_encoder(f"{kind}:{MODEL}")
+    state = torch.random.get_rng_state()
+    first, again, other = (trained.untrained(seed).load(CPU).encode(SENTENCES) for seed in (0, 0, 1))
+    assert first.shape == trained.load(CPU).encode(SENTENCES).shape
+    np.testing.assert_array_equal(first, again)
+    assert np.abs(first - other).max() > 0.01
+    assert np.abs(first - trained.load(CPU).encode(SENTENCES)).max() > 0.01
+    assert torch.equal(torch.random.get_rng_state(), state)
+
+
 def test_recipes_differ_by_model_and_pooling(tmp_path: Path) -> None:
     recipe = make_recipe(MODEL, layer="last", pooling="max")
     assert (recipe.name, recipe.label, recipe.settings) == ("huggingface:model", "model", {"pooling": "max"})

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import torch
+from torch import nn
 
-from probing.encoders.model_files import describe_version, loading, short_name
+from probing.encoders.model_files import describe_version, draw_weights, loading, short_name
 from probing.errors import ProbingError
 
 
@@ -35,3 +37,22 @@ def test_short_names(tmp_path: Path) -> None:
 def test_what_a_library_says_becomes_one_line(problem: Exception, text: str) -> None:
     with pytest.raises(ProbingError, match=text), loading("huggingface:x", extra="huggingface"):
         raise problem
+
+
+def test_weights_are_drawn_part_by_part() -> None:
+    model = nn.Sequential(nn.Embedding(5, 4), nn.Sequential(nn.Linear(4, 3), nn.LayerNorm(3)))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.fill_(9)
+    draw_weights("x", model, 0)
+    assert not any((parameter == 9).any() for parameter in model.parameters())
+
+
+def test_a_part_that_cannot_draw_its_weights_is_named() -> None:
+    class Scale(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.factor = nn.Parameter(torch.ones(()))
+
+    with pytest.raises(ProbingError, match="encoder 'x' has no untrained form: Scale cannot draw weights"):
+        draw_weights("x", nn.Sequential(Scale()), 0)

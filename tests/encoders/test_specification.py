@@ -26,6 +26,19 @@ def factory(): return Mine()
 def broken(): return 1 / 0
 number = 3
 def module(): return torch.nn.Linear(1, 1)
+class Drawn(Mine):
+    def untrained(self, seed):
+        return Constant(seed)
+class Constant:
+    def __init__(self, seed): self.seed = seed
+    def encode(self, sentences):
+        return [[self.seed] for tokens in sentences]
+drawn = Drawn()
+def make_drawn(): return Drawn()
+class Fails(Mine):
+    def untrained(self, seed): return 1 / 0
+class Wrong(Mine):
+    def untrained(self, seed): return seed
 """
 
 
@@ -60,6 +73,32 @@ def test_a_class_an_object_or_a_function_is_an_encoder(plugin: Path, name: str) 
     assert recipe.load(CPU).encode(SENTENCES) == [[3], [2], [3]]
     assert (recipe.name, recipe.label) == (f"plugin.py:{name}", name)
     assert len(recipe.version) == 64
+
+
+@pytest.mark.parametrize("name", ["Drawn", "drawn", "make_drawn"])
+def test_a_plug_in_may_have_an_untrained_form(plugin: Path, name: str) -> None:
+    recipe = find_encoder(f"{plugin}:{name}").untrained(7)
+    assert recipe.load(CPU).encode(SENTENCES) == [[7], [7], [7]]
+    assert (recipe.name, recipe.label) == (f"plugin.py:{name} untrained", f"{name} untrained")
+
+
+@pytest.mark.parametrize("name", ["Mine", "made", "factory", "Drawn"])
+def test_most_encoders_have_no_untrained_form(plugin: Path, name: str) -> None:
+    recipe = find_encoder(f"{plugin}:{name}")
+    if name == "Drawn":
+        recipe = recipe.untrained(0)
+    with pytest.raises(ProbingError, match=rf"encoder '.*plugin.py:{name}.*' has no untrained form. huggingface:NAME"):
+        recipe.untrained(0).load(CPU)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("Fails", "untrained(3) failed: ZeroDivisionError: division by zero"), ("Wrong", "int has no method encode(")],
+)
+def test_an_untrained_form_that_is_none(plugin: Path, name: str, text: str) -> None:
+    with pytest.raises(ProbingError) as error:
+        find_encoder(f"{plugin}:{name}").untrained(3).load(CPU)
+    assert text in str(error.value)
 
 
 @pytest.mark.parametrize(
