@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -117,6 +117,16 @@ class Comparison:
     """Approximate randomisation: differences after each sentence's two answers were swapped or not, by chance."""
     discordant: tuple[int, int] | None = None
     """For one seed each: the sentences that only the first, and only the second model has right."""
+
+    def turned(self) -> Comparison:
+        """Return the same comparison the other way round, second - first."""
+        return replace(
+            self,
+            difference=-self.difference,
+            deviations=-self.deviations,
+            swapped=-self.swapped,
+            discordant=self.discordant and self.discordant[::-1],
+        )
 
     @property
     def p(self) -> float:

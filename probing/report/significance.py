@@ -70,7 +70,14 @@ class Comparer:
     made: dict[tuple[str, str, str], Comparison | None] = field(default_factory=dict)
 
     def compare(self, first: Model, second: Model, column: str) -> Comparison | None:
-        """Compare two models in one column, if both have been measured there on the same test sentences."""
+        """Compare two models in one column, if both have been measured there on the same test sentences.
+
+        Two models are compared once: the other way round, the same draws say the opposite.
+        """
+        labels = [model.label for model in self.group.models]
+        if labels.index(first.label) > labels.index(second.label):
+            made = self.compare(second, first, column)
+            return made.turned() if made is not None else None
         key = (first.label, second.label, column)
         if key not in self.made:
             self.made[key] = (
@@ -127,7 +134,7 @@ def analyse(group: Group, reference: Model | None = None) -> Analysis:
     against_best = judge(_compare_with(leaders, comparer))
     verdicts = against_best
     if reference is not None:
-        verdicts = judge(_compare_with(dict.fromkeys(group.columns, reference), comparer))
+        verdicts = judge_against(reference, comparer)
 
     def is_best(label: str, column: str) -> bool:
         leader = leaders[column].label
@@ -146,6 +153,11 @@ def analyse(group: Group, reference: Model | None = None) -> Analysis:
         tests=[test for test in TESTS if test in used],
         comparer=comparer,
     )
+
+
+def judge_against(reference: Model, comparer: Comparer) -> dict[tuple[str, str], Verdict]:
+    """Return what a group's other models are against one of them, by label and column."""
+    return judge(_compare_with(dict.fromkeys(comparer.group.columns, reference), comparer))
 
 
 def analyse_groups(groups: Sequence[Group], reference: str | None) -> list[Analysis]:

@@ -59,7 +59,7 @@ class Table:
     """Column -> family, in order; the average has none."""
     columns: Sequence[str]
     rows: Sequence[Row]
-    analysis: Analysis
+    analysis: Analysis = field(compare=False)
     """What the table was made from."""
     legend: str = ""
     """What bold means."""

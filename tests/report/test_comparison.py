@@ -68,7 +68,7 @@ def test_what_only_one_has_is_left_out(results):
 
 def test_different_sentences_are_left_out(single, make_result):
     contest = only([*single, make_result("SOMO", "em"), make_result("SOMO", "base", size=9_998)], "em", "base")
-    assert contest.left_out == ["EM and Base have different test labels on SOMO: not compared"]
+    assert contest.left_out == ["Base and EM have different test labels on SOMO: not compared"]
 
 
 def test_every_data_set_that_both_have(single, make_result):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from probing.report.groups import AVERAGE, group_results
-from probing.report.significance import Comparer, Verdict, analyse, judge
+from probing.report.significance import Comparer, Verdict, analyse, judge, judge_against
 from probing.statistics import compare
 
 
@@ -51,10 +51,19 @@ def test_the_two_ways_round_are_one_comparison_seen_twice(models):
     group = only(models)
     comparer = Comparer(group)
     base, _, em = group.models
-    there, back = comparer.compare(em, base, "WC"), comparer.compare(base, em, "WC")
-    assert there.difference == -back.difference
-    assert there.p == back.p
-    assert comparer.compare(em, base, "WC") is there
+    for column in ("WC", AVERAGE):
+        there, back = comparer.compare(em, base, column), comparer.compare(base, em, column)
+        assert there.difference == -back.difference
+        assert there.interval.low == -back.interval.high
+        assert (there.p, there.p_randomisation) == (back.p, back.p_randomisation)
+        assert there.p_bootstrap(0.01) == back.p_bootstrap(-0.01)
+        assert comparer.compare(base, em, column) is back
+
+
+def test_against_one_model_all_others_are_judged(models):
+    group = only(models)
+    base = group.models[0]
+    assert judge_against(base, Comparer(group)) == analyse(group, base).verdicts
 
 
 def test_what_was_not_measured_on_the_same_sentences_is_not_compared(make_result):
@@ -64,7 +73,7 @@ def test_what_was_not_measured_on_the_same_sentences_is_not_compared(make_result
     assert comparer.compare(em, base, "Tense") is None
     assert comparer.compare(em, base, "WC") is None
     assert comparer.compare(em, base, AVERAGE) is None
-    assert list(comparer.incomparable) == ["EM and Base have different test labels on Tense: not compared"]
+    assert list(comparer.incomparable) == ["Base and EM have different test labels on Tense: not compared"]
 
 
 def test_other_labels_are_other_sentences(make_result, change):

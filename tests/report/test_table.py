@@ -116,8 +116,8 @@ def test_what_is_printed_alike_is_equally_good(make_result):
     table = only(results)
     assert [value["Tense"] for value in text(table).values()] == ["50.00", "80.00*", "80.00*", "79.99"]
     assert table.notes == [
-        "Simple and Base have different test labels on Tense: not compared",
-        "EM and Base have different test labels on Tense: not compared",
+        "Base and Simple have different test labels on Tense: not compared",
+        "Base and EM have different test labels on Tense: not compared",
     ]
 
 
