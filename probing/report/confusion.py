@@ -1,0 +1,61 @@
+"""Which labels a cell's models take for which others, summed over its seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from probing.dataset import Integers
+from probing.errors import ProbingError
+from probing.report.groups import Cell
+
+SHOWN = 24
+"""A matrix has at most so many labels; where there are more, those that are least often in the wrong are put together."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Confusion:
+    """Counts of test sentences by right label (rows) and predicted label (columns)."""
+
+    labels: Sequence[str]
+    """One for each row and column, but for the last one where labels are put together."""
+    counts: Integers
+    others: int
+    """How many labels the last row and column stand for; 0 where each label has its own."""
+
+    @property
+    def names(self) -> list[str]:
+        """Return what to write beside the rows."""
+        return [*self.labels, f"{self.others} others"] if self.others else list(self.labels)
+
+
+def count_confusions(cell: Cell, shown: int = SHOWN) -> Confusion:
+    """Return a cell's confusion matrix, over all its seeds."""
+    labels, gold_bytes = cell.gold
+    gold = np.tile(np.frombuffer(gold_bytes, dtype=np.int32), len(cell.scores)).astype(np.int64)
+    predicted = np.concatenate([np.asarray(scores.predictions, dtype=np.int64) for scores in cell.scores])
+    if min(gold.min(), predicted.min()) < 0 or max(gold.max(), predicted.max()) >= len(labels):
+        record = cell.records[0]
+        raise ProbingError(
+            f"a record of {record.task} {record.model.label} has predictions beyond its {len(labels)} labels. "
+            "Run the cell again with --force"
+        )
+    others = 0
+    if len(labels) > shown:
+        kept = _most_confused(gold, predicted, len(labels), shown - 1)
+        others = len(labels) - len(kept)
+        places = np.full(len(labels), len(kept))
+        places[kept] = np.arange(len(kept))
+        labels, gold, predicted = tuple(labels[place] for place in kept), places[gold], places[predicted]
+    size = len(labels) + bool(others)
+    counts = np.bincount(gold * size + predicted, minlength=size * size).reshape(size, size)
+    return Confusion(labels, counts, others)
+
+
+def _most_confused(gold: Integers, predicted: Integers, number: int, shown: int) -> Integers:
+    """Return the labels that are most often taken for another, or another for them, in their own order."""
+    wrong = gold != predicted
+    errors = np.bincount(gold[wrong], minlength=number) + np.bincount(predicted[wrong], minlength=number)
+    return np.sort(np.argsort(-errors, kind="stable")[:shown])
