@@ -6,6 +6,7 @@ import dataclasses
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,10 +20,11 @@ from probing.dataset import load_task
 from probing.display import Display, format_seconds
 from probing.encoders.encoder import Recipe
 from probing.errors import ProbingError
+from probing.execution import Waiting, execute, find_waiting
 from probing.model.description import Description
 from probing.model.description import describe as describe_model
 from probing.registry import AGGREGATORS
-from probing.results import DataIdentity, Result, Store, read_result
+from probing.results import DataIdentity, Result, Store
 from probing.rows import Row, find_encoders, find_rows
 from probing.training import pick_device
 from probing.vectors import Entry, embed
@@ -36,6 +38,8 @@ class Summary:
     finished: int
     skipped: int
     failed: int
+    elsewhere: int = 0
+    """How many of the finished and failed ones were run by other processes on the same results folder."""
 
 
 def run(
@@ -81,9 +85,9 @@ def run(
                     recipes[cell.method.vectors.folder] = recipe
         store = Store(results)
         _check_writable(store)
-        waiting = [cell for cell in cells if force or not _is_finished(cell, store)]
+        waiting = find_waiting(cells, store, force=force)
         workers = Workers.choose(jobs, num_cells=len(cells), device=chosen_device)
-        _embed(waiting, recipes, chosen_device, display)
+        _embed([item.cell for item in waiting], recipes, chosen_device, display)
         return _execute(waiting, store, workers, display, skipped=len(cells) - len(waiting))
 
 
@@ -111,29 +115,32 @@ def _embed(waiting: Sequence[Cell], recipes: dict[Path, Recipe], device: torch.d
             display.say(f"{cell.task.name} {recipe.label}: {total:,} sentences embedded, {took}")
 
 
-def _execute(waiting: Sequence[Cell], store: Store, workers: Workers, display: Display, *, skipped: int) -> Summary:
+def _execute(waiting: Sequence[Waiting], store: Store, workers: Workers, display: Display, *, skipped: int) -> Summary:
     """Run the cells and record each as it comes."""
     total = len(waiting) + skipped
     if skipped:
         display.say(f"{skipped} of {total} cells are already in {store.folder} and skipped (--force runs them again)")
     counts = Counter[str]()
     try:
-        trained = [cell.method for cell in waiting if isinstance(cell.method, Trained)]
+        trained = [item.cell.method for item in waiting if isinstance(item.cell.method, Trained)]
         if routed := [method for method in trained if method.aggregator != "base"]:  # compile before the workers start
             display.detail(f"routing: {describe_routing(routed[0].config.routing.implementation, workers.device)}")
-        display.detail(f"{workers.jobs} cells at a time, {workers.threads} threads each")
-        with display.running(len(waiting)):
-            for cell, result in workers.execute(run_cell, waiting, display.update):
-                store.save(result)
-                counts[result.status] += 1
-                display.finish(cell.name, _describe_result(result))
+        display.detail(workers.description)
+        with display.running(len(waiting)), closing(execute(waiting, store, workers, run_cell, display)) as all_ended:
+            for ended in all_ended:
+                counts[ended.result.status] += 1
+                counts["elsewhere"] += not ended.here
+                by_whom = "" if ended.here else " (by another process)"
+                display.finish(ended.cell.name, _describe_result(ended.result) + by_whom)
     except KeyboardInterrupt:
         display.warn(
             f"stopped: {counts['finished'] + skipped} of {total} cells are finished and kept in {store.folder}. "
             "The same command goes on with the rest"
         )
         raise
-    return Summary(counts["finished"], skipped, counts["failed"])
+    if counts["elsewhere"]:
+        display.say(f"{total} cells: {skipped} were there, {counts['elsewhere']} were run by other processes meanwhile")
+    return Summary(counts["finished"], skipped, counts["failed"], counts["elsewhere"])
 
 
 def _choose_sources(
@@ -189,17 +196,6 @@ def _check_writable(store: Store) -> None:
         probe.unlink()
     except OSError as error:
         raise ProbingError(f"--results {store.folder}: results cannot be written there ({error.strerror})") from None
-
-
-def _is_finished(cell: Cell, store: Store) -> bool:
-    path = cell.record_path(store)
-    if not path.is_file():
-        return False
-    try:
-        result = read_result(path)
-    except ProbingError:
-        return False
-    return result.key == cell.key and result.status == "finished"
 
 
 def _describe_result(result: Result) -> str:

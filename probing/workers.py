@@ -1,25 +1,42 @@
-"""Runs cells one after another, or several at a time in processes of their own, with the threads divided among them."""
+"""Runs cells in this process, or several at a time in processes of their own, with the threads divided among them."""
 
 from __future__ import annotations
 
 import logging
 import signal
 import threading
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor, Future
 from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing import get_context
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import joblib
 import torch
 
 from probing.display import Status
+from probing.lifeline import Line, listening
 
 Cell = TypeVar("Cell")
 Outcome = TypeVar("Outcome")
 RunCell = Callable[[Cell, torch.device, Callable[[Status], None]], Outcome]
+
+SECONDS_IDLE = 300
+"""After so long without a cell a process ends; a later one starts anew."""
+
+
+class Slots(Protocol):
+    """Room for some cells at a time."""
+
+    @property
+    def count(self) -> int:
+        """How many cells can run now."""
+
+    def submit(self, cell: Any) -> Future[Any]:
+        """Begin a cell; called by one thread only."""
+
+    def is_loss(self, error: BaseException) -> bool:
+        """Return whether the error says that the process which ran a cell has died."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,42 +59,73 @@ class Workers:
             jobs = 1 if device.type != "cpu" else max(1, min(cores, num_cells))
         return cls(jobs, max(1, cores // jobs), device)
 
-    def execute(
-        self, run_cell: RunCell[Cell, Outcome], cells: Sequence[Cell], on_status: Callable[[Status], None]
-    ) -> Iterator[tuple[Cell, Outcome]]:
-        """Yield each cell with its outcome, as it comes."""
-        if self.jobs == 1 or len(cells) <= 1:
-            for cell in cells:
-                torch.set_num_threads(self.threads)
-                yield cell, run_cell(cell, self.device, on_status)
-        else:
-            yield from self._execute_in_processes(run_cell, cells, on_status)
+    @property
+    def description(self) -> str:
+        return f"{self.jobs} cells at a time, {self.threads} threads each"
 
-    def _execute_in_processes(
-        self, run_cell: RunCell[Cell, Outcome], cells: Sequence[Cell], on_status: Callable[[Status], None]
-    ) -> Iterator[tuple[Cell, Outcome]]:
-        with _interrupts_ignored():
-            server = get_context("spawn").Manager()
-        with server as manager:
-            statuses = manager.Queue()
-            listener = threading.Thread(target=_listen, args=(statuses, on_status), daemon=True)
-            listener.start()
-            parallel = joblib.Parallel(n_jobs=self.jobs, return_as="generator_unordered", batch_size=1)
-            job = joblib.delayed(_run_in_worker)
-            with _interrupts_ignored():
-                outcomes = parallel(job(run_cell, cell, self.device, self.threads, statuses) for cell in cells)
+    @contextmanager
+    def open(
+        self, run_cell: RunCell[Cell, Outcome], num_cells: int, on_status: Callable[[Status], None]
+    ) -> Iterator[Slots]:
+        """Give room for so many cells; an error or Ctrl-C ends the processes at once."""
+        if self.jobs == 1 or num_cells <= 1:
+            yield _Here(run_cell, self, on_status)
+            return
+        with listening(on_status) as line:
+            slots = _Processes(run_cell, self, line)
             try:
-                for outcome in outcomes:  # noqa: UP028 - `yield from` would close the outcomes before we can
-                    yield outcome
+                yield slots
             except BaseException:
-                with warnings.catch_warnings():  # joblib would warn of the cells that are given up
-                    warnings.simplefilter("ignore")
-                    outcomes.close()
-                joblib.externals.loky.get_reusable_executor().shutdown(wait=False, kill_workers=True)
+                slots.kill()
                 raise
-            finally:
-                statuses.put(None)
-                listener.join(timeout=5)
+
+
+@dataclass(frozen=True, slots=True)
+class _Here:
+    """This process: a cell that is begun has ended when `submit` returns."""
+
+    run_cell: RunCell[Any, Any]
+    workers: Workers
+    on_status: Callable[[Status], None]
+    count: int = 1
+
+    def submit(self, cell: Any) -> Future[Any]:
+        torch.set_num_threads(self.workers.threads)
+        future: Future[Any] = Future()
+        future.set_result(self.run_cell(cell, self.workers.device, self.on_status))
+        return future
+
+    def is_loss(self, error: BaseException) -> bool:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class _Processes:
+    """Processes of this machine, by joblib's executor: it is kept for the next run, and replaced when one has died."""
+
+    run_cell: RunCell[Any, Any]
+    workers: Workers
+    line: Line
+
+    @property
+    def count(self) -> int:
+        return self.workers.jobs
+
+    def submit(self, cell: Any) -> Future[Any]:
+        with _interrupts_ignored():
+            future: Future[Any] = self._executor().submit(
+                _run_in_worker, self.run_cell, cell, self.workers.device, self.workers.threads, self.line
+            )
+        return future
+
+    def is_loss(self, error: BaseException) -> bool:
+        return isinstance(error, BrokenExecutor)
+
+    def kill(self) -> None:
+        self._executor().shutdown(wait=True, kill_workers=True)
+
+    def _executor(self) -> Any:
+        return joblib.externals.loky.get_reusable_executor(self.workers.jobs, timeout=SECONDS_IDLE)
 
 
 @contextmanager
@@ -93,15 +141,11 @@ def _interrupts_ignored() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _listen(statuses: Any, on_status: Callable[[Status], None]) -> None:
-    while (status := statuses.get()) is not None:
-        on_status(status)
-
-
 def _run_in_worker(
-    run_cell: RunCell[Cell, Outcome], cell: Cell, device: torch.device, threads: int, statuses: Any
-) -> tuple[Cell, Outcome]:
+    run_cell: RunCell[Cell, Outcome], cell: Cell, device: torch.device, threads: int, line: Line
+) -> Outcome:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # in workers that were started later, too
     logging.getLogger("probing").setLevel(logging.ERROR)  # The main process has said it.
     torch.set_num_threads(threads)
-    return cell, run_cell(cell, device, statuses.put)
+    with line.calling() as tell:
+        return run_cell(cell, device, tell)

@@ -1,0 +1,167 @@
+"""Runs cells and records each as it comes, sharing the work with other processes on the same results folder."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from probing.cells import Cell
+from probing.display import Display
+from probing.errors import ProbingError
+from probing.leases import Lease, Leases, Owner
+from probing.results import Result, Store, read_result
+from probing.workers import RunCell, Slots, Workers
+
+SECONDS_BETWEEN_LOOKS = 0.5
+"""While nothing ends here: whether another process has finished a cell, or died."""
+ATTEMPTS = 3
+"""How often a cell is begun whose worker dies."""
+
+Look = tuple[int, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A cell to be run, and the record that was there before: none, a failed or damaged one, or one to be replaced."""
+
+    cell: Cell
+    key: str
+    path: Path
+    seen: Look
+
+    def read_new(self) -> Result | None:
+        """Return the cell's record if one was written since."""
+        return None if _look(self.path) == self.seen else _read(self.path, self.key)
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A cell that has ended, and whether it was run here or by another process."""
+
+    cell: Cell
+    result: Result
+    here: bool
+
+
+def find_waiting(cells: Iterable[Cell], store: Store, *, force: bool) -> list[Waiting]:
+    """Return the cells without a whole record of their success, or all."""
+    waiting = []
+    for cell in cells:
+        key, path = cell.key, cell.record_path(store)
+        seen = _look(path)
+        result = None if force or seen is None else _read(path, key)
+        if result is None or result.status != "finished":
+            waiting.append(Waiting(cell, key, path, seen))
+    return waiting
+
+
+def execute(
+    waiting: Sequence[Waiting], store: Store, workers: Workers, run_cell: RunCell[Cell, Result], display: Display
+) -> Generator[Ended, None, None]:
+    """Yield each cell when its record is there; what others run is waited for, and taken over if they die."""
+    with (
+        closing(Leases.of(store.folder)) as leases,
+        workers.open(run_cell, len(waiting), display.update) as slots,
+    ):
+        yield from _Execution(store, slots, display, leases, list(waiting)).run()
+
+
+@dataclass(slots=True)
+class _Execution:
+    store: Store
+    slots: Slots
+    display: Display
+    leases: Leases
+    waiting: list[Waiting]
+    running: dict[Future[Result], tuple[Waiting, Lease]] = field(default_factory=dict)
+    attempts: Counter[str] = field(default_factory=Counter)
+    others: set[str] = field(default_factory=set)
+    """Processes whose cells are waited for."""
+
+    def run(self) -> Iterator[Ended]:
+        while self.waiting or self.running:
+            yield from self._begin()
+            if self.running:
+                done, _ = wait(self.running, timeout=SECONDS_BETWEEN_LOOKS, return_when=FIRST_COMPLETED)
+                for future in done:
+                    yield from self._end(future)
+            elif self.waiting:
+                time.sleep(SECONDS_BETWEEN_LOOKS)
+
+    def _begin(self) -> Iterator[Ended]:
+        """Fill the free slots with cells that nobody runs; drop those that others have ended."""
+        owners: set[str] = set()
+        for item in list(self.waiting):
+            if len(self.running) >= self.slots.count:
+                return
+            if (result := item.read_new()) is None:
+                lease = self.leases.take(item.key)
+                if not isinstance(lease, Lease):
+                    owners.add(lease.name if isinstance(lease, Owner) else "another process")
+                    continue
+                result = item.read_new()  # it may have come after the first look
+                if result is None:
+                    self._submit(item, lease)
+                    continue
+                self.leases.release(lease)
+            self.waiting.remove(item)
+            yield Ended(item.cell, result, here=False)
+        self._tell(owners)
+
+    def _submit(self, item: Waiting, lease: Lease) -> None:
+        if lease.taken_from is not None:
+            self.display.say(f"{item.cell.name}: taken over from {lease.taken_from.name}, which has ended")
+        self.waiting.remove(item)
+        self.attempts[item.key] += 1
+        self.running[self.slots.submit(item.cell)] = (item, lease)
+
+    def _end(self, future: Future[Result]) -> Iterator[Ended]:
+        item, lease = self.running.pop(future)
+        error = future.exception()
+        if error is not None and not self.slots.is_loss(error):
+            raise error
+        if error is not None:
+            self._lose(item)
+        elif not self.leases.is_held(lease):
+            self.display.warn(f"{item.cell.name}: another process took it over while this one was not heard of")
+            self.waiting.append(item)
+        else:
+            self.store.save(future.result())
+            yield Ended(item.cell, future.result(), here=True)
+        self.leases.release(lease)
+
+    def _lose(self, item: Waiting) -> None:
+        if self.attempts[item.key] == ATTEMPTS:
+            raise ProbingError(
+                f"{item.cell.name}: the process that ran it died, {ATTEMPTS} times in a row. Was the memory used up? "
+                "Try fewer cells at a time (--jobs)"
+            )
+        self.display.warn(f"{item.cell.name}: the process that ran it died; it is run again")
+        self.waiting.insert(0, item)
+
+    def _tell(self, owners: set[str]) -> None:
+        if owners - self.others and not self.running:
+            count = f"{len(self.waiting)} cells are" if len(self.waiting) > 1 else "1 cell is"
+            self.display.say(f"{count} being run by {', '.join(sorted(owners))}; waiting")
+        self.others = owners
+
+
+def _look(path: Path) -> Look:
+    try:
+        about = path.stat()
+    except OSError:
+        return None
+    return about.st_ino, about.st_mtime_ns
+
+
+def _read(path: Path, key: str) -> Result | None:
+    try:
+        result = read_result(path)
+    except ProbingError:
+        return None
+    return result if result.key == key else None

@@ -1,0 +1,200 @@
+"""Leases: which process runs which cell, where several of them share a results folder.
+
+A lease is a small file in `.leases/` that names its owner; its owner touches it while the cell runs. It has expired
+when the owner is dead, or, on another machine, when it was not touched for some minutes of the file server's clock.
+The leases of a cell are numbered: whoever finds that the last one has expired makes the next. Only one can make a file
+of a given name, on network file systems, too, and whoever made one looks again whether another is alive: one that
+decided on an old view of the folder then withdraws.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import socket
+import tempfile
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+
+SECONDS_BETWEEN_BEATS = 20.0
+SECONDS_TO_EXPIRE = 180.0
+"""More than network file systems keep a file's time in their caches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """A process: one of this machine can be looked up, one of another can only be heard of."""
+
+    host: str
+    machine: str
+    """What two machines of one name, or two containers of one machine, do not share."""
+    pid: int
+    started: str
+    """Tells a process from a later one with the same number; empty where the system does not say."""
+
+    @classmethod
+    def current(cls) -> Owner:
+        return cls(socket.gethostname(), _identify_machine(), os.getpid(), _find_start(os.getpid()) or "")
+
+    @property
+    def name(self) -> str:
+        return f"process {self.pid} on {self.host}"
+
+    def is_alive(self) -> bool | None:
+        """Return whether the process lives; None when that cannot be known from here."""
+        if (self.host, self.machine) != (socket.gethostname(), _identify_machine()):
+            return None
+        started = _find_start(self.pid)
+        if started is None or not self.started:
+            return None if started == "" else False
+        return started == self.started
+
+
+def _identify_machine() -> str:
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return f"{boot} {os.readlink('/proc/self/ns/pid')}"
+    except OSError:
+        return ""
+
+
+def _find_start(pid: int) -> str | None:
+    """Return when a process of this machine started, "" if the system does not say, None if it has ended."""
+    try:
+        state, *fields = (
+            Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        )
+        return None if state in "ZX" else fields[18]
+    except OSError:
+        if Path("/proc/self/stat").exists():
+            return None
+    if os.name == "posix":
+        with contextlib.suppress(PermissionError):
+            try:
+                os.kill(pid, 0)
+            except ProcessLookupError:
+                return None
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right to run a cell, until it is released."""
+
+    key: str
+    number: int
+    path: Path
+    taken_from: Owner | None
+    """Who had it before and died."""
+
+
+@dataclass(slots=True)
+class Leases:
+    """The leases of a results folder, as one process sees and holds them."""
+
+    folder: Path
+    owner: Owner = field(default_factory=Owner.current)
+    _held: dict[Path, Lease] = field(default_factory=dict)
+    _ended: threading.Event = field(default_factory=threading.Event)
+    _heart: threading.Thread | None = None
+
+    @classmethod
+    def of(cls, results: Path) -> Leases:
+        """Return the leases of a results folder."""
+        return cls(results / ".leases")
+
+    def take(self, key: str) -> Lease | Owner | None:
+        """Take the lease of a cell; if another has it, return its owner, or None if who it is cannot be said yet."""
+        before = self._list(key)
+        for path in before.values():
+            if not self._has_expired(path):
+                return _read_owner(path)
+        number = max(before, default=0) + 1
+        path = self.folder / f"{key}.{number}"
+        if not self._create(path):
+            return None
+        others = [other for other in self._list(key).values() if other != path and not self._has_expired(other)]
+        if others:
+            path.unlink(missing_ok=True)
+            return _read_owner(others[0])
+        lease = Lease(key, number, path, _read_owner(before[max(before)]) if before else None)
+        self._held[path] = lease
+        self._beat()
+        return lease
+
+    def is_held(self, lease: Lease) -> bool:
+        """Return whether the lease is still good; it is not where others thought that this process had died."""
+        return max(self._list(lease.key), default=0) == lease.number and _read_owner(lease.path) == self.owner
+
+    def release(self, lease: Lease) -> None:
+        """Give the lease back, with the expired ones before it; its own goes last, so that none is free too early."""
+        self._held.pop(lease.path, None)
+        if self.is_held(lease):
+            for _, path in sorted(self._list(lease.key).items()):
+                path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            self.folder.rmdir()  # only if it is empty
+
+    def close(self) -> None:
+        """Release all that is held."""
+        self._ended.set()
+        if self._heart is not None:
+            self._heart.join()
+        for lease in list(self._held.values()):
+            self.release(lease)
+
+    def _list(self, key: str) -> dict[int, Path]:
+        """Return the files of a cell's leases by number; listing the folder is what network file systems keep fresh."""
+        with contextlib.suppress(FileNotFoundError):
+            names = [name.rpartition(".") for name in os.listdir(self.folder)]
+            return {
+                int(number): self.folder / f"{key}.{number}"
+                for stem, _, number in names
+                if stem == key and number.isdigit()
+            }
+        return {}
+
+    def _create(self, path: Path) -> bool:
+        while True:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            try:
+                with path.open("x", encoding="utf-8") as file:
+                    file.write(json.dumps(dataclasses.asdict(self.owner)))
+                return True
+            except FileExistsError:
+                return False
+            except FileNotFoundError:  # another process has just removed the empty folder
+                continue
+
+    def _has_expired(self, path: Path) -> bool:
+        owner = _read_owner(path)
+        alive = owner.is_alive() if owner is not None else None
+        if alive is not None:
+            return not alive
+        try:
+            with tempfile.TemporaryFile(dir=self.folder) as now:
+                return os.fstat(now.fileno()).st_mtime - path.stat().st_mtime > SECONDS_TO_EXPIRE
+        except FileNotFoundError:
+            return True
+
+    def _beat(self) -> None:
+        if self._heart is None:
+            self._heart = threading.Thread(target=self._beat_until_the_end, name="leases", daemon=True)
+            self._heart.start()
+
+    def _beat_until_the_end(self) -> None:
+        while not self._ended.wait(SECONDS_BETWEEN_BEATS):
+            for path in list(self._held):
+                with contextlib.suppress(OSError):  # a beat may fail; a lease that is lost is noticed before the record
+                    os.utime(path)
+
+
+def _read_owner(path: Path) -> Owner | None:
+    """Return the owner that a lease names; None if it is gone, damaged, or just being written."""
+    try:
+        return Owner(**json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError, RecursionError):
+        return None
