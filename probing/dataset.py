@@ -13,18 +13,18 @@ import hashlib
 import json
 import os
 import shutil
-from collections import Counter
+from array import array
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from itertools import chain
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from probing.cache import cache_folder, new_folder
 from probing.errors import ProbingError
+from probing.files import decode_line, iterate_bytes, open_file
 
 SPLITS = {"tr": "train", "va": "dev", "te": "test"}
 """A line's first field -> the split's name in results and messages."""
@@ -32,10 +32,14 @@ SPLITS = {"tr": "train", "va": "dev", "te": "test"}
 UNKNOWN = 0
 """The id of every word that the vocabulary does not hold."""
 
-INDEX_VERSION = 1
+MAX_TOKENS = 10_000
+"""Of a sentence: attention over more takes more memory than machines have."""
+
+INDEX_VERSION = 2
 """Rises when cached indices change their form."""
 
 Integers = NDArray[np.int64]
+SmallIntegers = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,69 +69,58 @@ class TaskData:
 
 def iterate_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield each line of a UTF-8 text file with its number, whatever its line ends are."""
-    with _open(path) as file:
-        for number, line in enumerate(file, 1):
-            try:
-                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
-            except UnicodeDecodeError as error:
-                raise ProbingError(
-                    f"{path}:{number}: not UTF-8 (byte 0x{error.object[error.start]:02x} at column {error.start + 1}). "
-                    "Save the file as UTF-8"
-                ) from None
-            yield number, text.rstrip("\r\n")
-
-
-def _open(path: Path) -> BinaryIO:
-    try:
-        return path.open("rb")
-    except OSError as error:
-        raise ProbingError(f"{path}: cannot be read ({error.strerror or error})") from None
+    with open_file(path) as file:
+        for number, line in iterate_bytes(file, path):
+            yield number, decode_line(path, number, line).rstrip("\r\n")
 
 
 def parse_line(path: Path, number: int, line: str) -> tuple[str, str, list[str]]:
     """Return the split, label and tokens of one line of a task file."""
-    fields = line.split("\t")
-    if len(fields) != 3:
-        raise ProbingError(f"{path}:{number}: expected 3 tab-separated fields, got {len(fields)}")
-    split, label, text = fields
+    if (tabs := line.count("\t")) != 2:
+        raise ProbingError(f"{path}:{number}: expected 3 tab-separated fields, got {tabs + 1}")
+    split, label, text = line.split("\t")
     if split not in SPLITS:
         raise ProbingError(f"{path}:{number}: unknown split {split!r}. Allowed: {', '.join(SPLITS)}")
     if not label.strip():
         raise ProbingError(f"{path}:{number}: empty label")
-    tokens = text.split()
+    tokens = text.split(maxsplit=MAX_TOKENS)
     if not tokens:
         raise ProbingError(f"{path}:{number}: empty sentence")
+    if len(tokens) > MAX_TOKENS:
+        raise ProbingError(f"{path}:{number}: a sentence of more than {MAX_TOKENS:,} tokens. Split it or leave it out")
     return split, label, tokens
 
 
-def read_task_file(path: Path) -> TaskData:
-    """Read a task file and check all of it; an error names the file and the line."""
-    splits = {name: Split([], []) for name in SPLITS}
+def iterate_instances(path: Path) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield the split, label and tokens of each line, and check all of the file; an error names the file and line."""
     first_lines: dict[tuple[str, str], int] = {}
     for number, line in iterate_lines(path):
-        split, label, tokens = parse_line(path, number, line)
-        splits[split].sentences.append(tokens)
-        splits[split].labels.append(label)
-        first_lines.setdefault((split, label), number)
-    _check_splits(path, splits, first_lines)
-    sha256, blob = hash_file(path)
-    return TaskData(path, sha256, blob, splits)
-
-
-def _check_splits(path: Path, splits: Mapping[str, Split], first_lines: Mapping[tuple[str, str], int]) -> None:
+        instance = parse_line(path, number, line)
+        first_lines.setdefault(instance[:2], number)
+        yield instance
     if not first_lines:
         raise ProbingError(f"{path}: the file is empty. Expected lines of split <TAB> label <TAB> tokens")
-    missing = [name for name, split in splits.items() if not split.labels]
-    if missing:
+    there = {split for split, _ in first_lines}
+    if missing := [name for name in SPLITS if name not in there]:
         raise ProbingError(f"{path}: no line of split {', '.join(missing)}. All of {', '.join(SPLITS)} are needed")
     for (split, label), number in first_lines.items():
         if ("tr", label) not in first_lines:
             raise ProbingError(f"{path}:{number}: label {label!r} of split {split} does not occur in tr")
 
 
+def read_task_file(path: Path) -> TaskData:
+    """Read a task file and check all of it."""
+    splits = {name: Split([], []) for name in SPLITS}
+    for split, label, tokens in iterate_instances(path):
+        splits[split].sentences.append(tokens)
+        splits[split].labels.append(label)
+    sha256, blob = hash_file(path)
+    return TaskData(path, sha256, blob, splits)
+
+
 def hash_file(path: Path) -> tuple[str, str]:
     """Return the SHA-256 of a file and its git blob id."""
-    with _open(path) as file:
+    with open_file(path) as file:
         sha256, blob = hashlib.sha256(), hashlib.sha1(usedforsecurity=False)
         blob.update(b"blob %d\0" % os.fstat(file.fileno()).st_size)
         while chunk := file.read(1 << 20):
@@ -155,9 +148,11 @@ class Batch:
 class PackedSplit:
     """A split as numbers: tokens end to end, sentence i at tokens[offsets[i]:offsets[i + 1]]."""
 
-    tokens: Integers
+    tokens: Integers | SmallIntegers
     offsets: Integers
     labels: Integers
+    vocabulary_size: int | None = None
+    """Words from this number on are the unknown one; without it, all are known."""
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -168,8 +163,11 @@ class PackedSplit:
         lengths = self.offsets[sentences + 1] - starts
         first_slots = np.cumsum(lengths) - lengths
         positions = np.arange(lengths.sum()) - np.repeat(first_slots, lengths)
+        tokens = self.tokens[np.repeat(starts, lengths) + positions].astype(np.int64, copy=False)
+        if self.vocabulary_size is not None:
+            tokens[tokens >= self.vocabulary_size] = UNKNOWN
         return Batch(
-            tokens=self.tokens[np.repeat(starts, lengths) + positions],
+            tokens=tokens,
             rows=np.repeat(np.arange(len(sentences)), lengths),
             positions=positions,
             lengths=lengths,
@@ -204,8 +202,7 @@ class IndexedTask:
 
     def limit(self, split: str, vocabulary_size: int) -> PackedSplit:
         """Return a split in which every word beyond the vocabulary is the unknown one."""
-        packed = self.splits[split]
-        return replace(packed, tokens=np.where(packed.tokens < vocabulary_size, packed.tokens, UNKNOWN))
+        return replace(self.splits[split], vocabulary_size=vocabulary_size)
 
     def class_counts(self, split: str) -> Integers:
         return np.bincount(self.splits[split].labels, minlength=len(self.labels))
@@ -220,32 +217,63 @@ class IndexedTask:
         return 100.0 * float(np.mean(self.splits[split].labels == self.majority_class))
 
 
-def index_task(data: TaskData) -> IndexedTask:
-    """Number the words and labels of a task file."""
-    counts = Counter(chain.from_iterable(data.splits["tr"].sentences))
-    others = set(chain.from_iterable(chain(data.splits["va"].sentences, data.splits["te"].sentences)))
-    words = (*sorted(counts, key=lambda word: (-counts[word], word)), *sorted(others - counts.keys()))
-    word_ids = {word: number for number, word in enumerate(words, 1)}
-    label_ids = {label: number for number, label in enumerate(data.labels)}
+class _Numbering(dict[str, int]):
+    """Numbers for words, in the order in which they come."""
+
+    def __missing__(self, word: str) -> int:
+        number = self[word] = len(self)
+        return number
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """A split while its file is read: four bytes for each token, and no sentence as an object."""
+
+    tokens: array[int] = field(default_factory=lambda: array("i"))
+    lengths: array[int] = field(default_factory=lambda: array("i"))
+    labels: array[int] = field(default_factory=lambda: array("i"))
+
+    def pack(self, word_ids: SmallIntegers, label_ids: SmallIntegers) -> PackedSplit:
+        """Return the split under the words' and labels' final numbers; the memory of the tokens is used again."""
+        tokens = np.frombuffer(self.tokens, np.int32)
+        for start in range(0, len(tokens), 1 << 20):
+            part = tokens[start : start + (1 << 20)]
+            part[:] = word_ids[part]
+        offsets = np.zeros(len(self.lengths) + 1, np.int64)
+        np.cumsum(self.lengths, out=offsets[1:])
+        return PackedSplit(tokens, offsets, label_ids[np.frombuffer(self.labels, np.int32)].astype(np.int64))
+
+
+def index_file(path: Path) -> IndexedTask:
+    """Read and check a task file, and number its words and labels."""
+    words, labels = _Numbering(), _Numbering()
+    columns = {name: _Columns() for name in SPLITS}
+    for split, label, tokens in iterate_instances(path):
+        column = columns[split]
+        column.tokens.extend(map(words.__getitem__, tokens))
+        column.lengths.append(len(tokens))
+        column.labels.append(labels[label])
+    sha256, blob = hash_file(path)
+    counts = np.bincount(np.frombuffer(columns["tr"].tokens, np.int32), minlength=len(words)).tolist()
+    ordered = sorted(words, key=lambda word: (-counts[words[word]], word))
+    frequencies = [count for word in ordered if (count := counts[words[word]])]
+    word_ids, label_ids = _renumber(words, ordered, first=1), _renumber(labels, sorted(labels), first=0)
     return IndexedTask(
-        path=data.path,
-        sha256=data.sha256,
-        blob=data.blob,
-        labels=tuple(data.labels),
-        words=words,
-        frequencies=np.array([counts[word] for word in words[: len(counts)]], np.int64),
-        splits={name: _pack(split, word_ids, label_ids) for name, split in data.splits.items()},
+        path=path,
+        sha256=sha256,
+        blob=blob,
+        labels=tuple(sorted(labels)),
+        words=tuple(ordered),
+        frequencies=np.array(frequencies, np.int64),
+        splits={name: column.pack(word_ids, label_ids) for name, column in columns.items()},
     )
 
 
-def _pack(split: Split, word_ids: Mapping[str, int], label_ids: Mapping[str, int]) -> PackedSplit:
-    lengths = np.fromiter(map(len, split.sentences), np.int64, len(split.sentences))
-    words = map(word_ids.__getitem__, chain.from_iterable(split.sentences))
-    return PackedSplit(
-        tokens=np.fromiter(words, np.int64, int(lengths.sum())),
-        offsets=np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]),
-        labels=np.fromiter(map(label_ids.__getitem__, split.labels), np.int64, len(split.labels)),
-    )
+def _renumber(numbers: Mapping[str, int], ordered: list[str], *, first: int) -> SmallIntegers:
+    """Return the final number of each word, by its number so far."""
+    final = np.empty(len(ordered), np.int32)
+    final[[numbers[word] for word in ordered]] = np.arange(first, first + len(ordered))
+    return final
 
 
 def load_task(path: Path) -> IndexedTask:
@@ -256,18 +284,19 @@ def load_task(path: Path) -> IndexedTask:
         return _load_index(folder, path, sha256, blob)
     except (OSError, EOFError, ValueError, KeyError, TypeError, RecursionError):  # not cached yet, or damaged
         shutil.rmtree(folder, ignore_errors=True)
-    task = index_task(read_task_file(path))
+    task = index_file(path)
     if task.sha256 != sha256:
         raise ProbingError(f"{path}: the file changed while it was read. Try again when it is complete")
-    with contextlib.suppress(OSError):  # a cache that cannot be written costs time, nothing else
+    with contextlib.suppress(OSError):  # a cache that cannot be written costs time and memory, nothing else
         _save_index(task, folder)
+        return _load_index(folder, path, sha256, blob)  # mapped into memory, which the index then no longer takes
     return task
 
 
 def _load_index(folder: Path, path: Path, sha256: str, blob: str) -> IndexedTask:
-    def load(name: str) -> Integers:
+    def load(name: str, dtype: type[np.generic]) -> NDArray[Any]:
         numbers = np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
-        if numbers.dtype != np.int64 or numbers.ndim != 1:
+        if numbers.dtype != dtype or numbers.ndim != 1:
             raise ValueError(f"{name}.npy is not a list of whole numbers")
         return np.asarray(numbers)
 
@@ -278,9 +307,11 @@ def _load_index(folder: Path, path: Path, sha256: str, blob: str) -> IndexedTask
         blob=blob,
         labels=tuple(texts["labels"]),
         words=tuple(texts["words"]),
-        frequencies=load("frequencies"),
+        frequencies=load("frequencies", np.int64),
         splits={
-            name: PackedSplit(load(f"{name}-tokens"), load(f"{name}-offsets"), load(f"{name}-labels"))
+            name: PackedSplit(
+                load(f"{name}-tokens", np.int32), load(f"{name}-offsets", np.int64), load(f"{name}-labels", np.int64)
+            )
             for name in SPLITS
         },
     )

@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from probing import dataset
 from probing.cache import cache_folder
 from probing.dataset import (
+    MAX_TOKENS,
     SPLITS,
     UNKNOWN,
     PackedSplit,
     hash_file,
-    index_task,
+    index_file,
     iterate_lines,
     load_task,
     read_task_file,
@@ -62,7 +63,7 @@ def same(left, right):
     for name in SPLITS:
         for part in ("tokens", "offsets", "labels"):
             one, other = getattr(left.splits[name], part), getattr(right.splits[name], part)
-            assert one.dtype == other.dtype == np.int64
+            assert one.dtype == other.dtype == (np.int32 if part == "tokens" else np.int64)
             assert np.array_equal(one, other)
     return True
 
@@ -147,6 +148,8 @@ def test_a_file_that_is_not_utf8(task_file, line, where):
 def test_a_file_that_cannot_be_read(tmp_path, task_file, monkeypatch):
     assert error_of(tmp_path / "no.txt") == " cannot be read (No such file or directory)"
     assert error_of(tmp_path) == " cannot be read (Is a directory)"
+    os.mkfifo(tmp_path / "pipe")
+    assert error_of(tmp_path / "pipe") == " cannot be read (not a regular file)"
     path = task_file()
     path.chmod(0)
     if os.access(path, os.R_OK):  # root reads everything
@@ -154,7 +157,7 @@ def test_a_file_that_cannot_be_read(tmp_path, task_file, monkeypatch):
         def refuse(*args):
             raise PermissionError(13, "Permission denied")
 
-        monkeypatch.setattr(type(path), "open", refuse)
+        monkeypatch.setattr(os, "open", refuse)
     assert error_of(path) == " cannot be read (Permission denied)"
 
 
@@ -199,12 +202,15 @@ def test_nul_bytes_are_characters_like_others(task_file):
     same(load_task(path), load_task(path))
 
 
-def test_very_long_lines(task_file):
+def test_very_long_words_and_sentences(task_file):
     long = "w" * 1_000_000
-    path = task_file([f"tr\tA\t{long} " + "x " * 500_000, *GOOD])
+    path = task_file([f"tr\tA\t{long} " + "x " * (MAX_TOKENS - 1), *GOOD])
     tokens = read_task_file(path).splits["tr"].sentences[0]
     assert tokens[0] == long
-    assert len(tokens) == 500_001
+    assert len(tokens) == MAX_TOKENS
+    for count in (MAX_TOKENS + 1, 1_000_000):
+        path = task_file([*GOOD, "tr\tA\t" + "x " * count])
+        assert error_of(path) == "4: a sentence of more than 10,000 tokens. Split it or leave it out"
 
 
 @given(instances(), st.sampled_from(["\n", "\r\n"]), st.booleans())
@@ -217,7 +223,7 @@ def test_what_is_written_is_read(tmp_path, rows, newline, final):
     for name in SPLITS:
         assert data.splits[name].sentences == [tokens for split, _, tokens in rows if split == name]
         assert data.splits[name].labels == [label for split, label, _ in rows if split == name]
-    task = index_task(data)
+    task = index_file(path)
     for name in SPLITS:
         packed = task.splits[name]
         numbers = np.split(packed.tokens, packed.offsets[1:-1])
@@ -256,7 +262,7 @@ def test_the_hashes_are_sha256_and_gits(task_file, content):
 @pytest.fixture
 def indexed(task_file):
     lines = ["tr\tB\td a b a", "tr\tB\ta b", "tr\tA\tc", "va\tA\tz a", "te\tB\ty z d", "te\tA\ta"]
-    return index_task(read_task_file(task_file(lines)))
+    return index_file(task_file(lines))
 
 
 def test_words_are_numbered_by_falling_frequency_then_by_alphabet(indexed):
@@ -288,19 +294,21 @@ def test_the_majority_is_that_of_the_training_split(indexed):
 def test_the_vocabulary_has_limits(indexed, min_frequency, max_vocabulary, size):
     assert indexed.vocabulary_size(min_frequency=min_frequency, max_vocabulary=max_vocabulary) == size
     for name in SPLITS:
-        limited, whole = indexed.limit(name, size), indexed.splits[name]
+        everything = np.arange(len(indexed.splits[name]))
+        limited, whole = indexed.limit(name, size).batch(everything), indexed.splits[name].batch(everything)
         assert limited.tokens.max() < size
         kept = limited.tokens != UNKNOWN
         assert (limited.tokens[kept] == whole.tokens[kept]).all()
         assert (whole.tokens[~kept] >= size).all()
-        assert limited.offsets is whole.offsets
-        assert limited.labels is whole.labels
+        assert limited.lengths.tolist() == whole.lengths.tolist()
+        assert limited.labels.tolist() == whole.labels.tolist()
 
 
 def test_words_outside_the_training_split_are_always_unknown(indexed):
     size = indexed.vocabulary_size(min_frequency=1, max_vocabulary=50_000)
-    assert indexed.limit("te", size).tokens.tolist() == [0, 0, 4, 1]
-    assert indexed.limit("va", size).tokens.tolist() == [0, 1]
+    (test,), (dev,) = (list(indexed.limit(name, size).batches(2)) for name in ("te", "va"))
+    assert test.tokens.tolist() == [0, 0, 4, 1]
+    assert dev.tokens.tolist() == [0, 1]
 
 
 def pack(sentences):
@@ -355,7 +363,7 @@ def test_a_batch_can_be_written_to(task_file):
 def test_a_second_load_takes_the_index_from_the_cache(task_file, monkeypatch):
     path = task_file()
     first = load_task(path)
-    monkeypatch.setattr(dataset, "read_task_file", lambda path: pytest.fail("the file was read again"))
+    monkeypatch.setattr(dataset, "index_file", lambda path: pytest.fail("the file was read again"))
     assert same(load_task(path), first)
 
 
@@ -375,13 +383,13 @@ def test_a_changed_file_has_another_index(task_file):
 
 def test_a_file_that_changes_while_it_is_read_is_not_cached(task_file, monkeypatch):
     path = task_file()
-    read = read_task_file
+    index = index_file
 
-    def change_and_read(path):
+    def change_and_index(path):
         task_file(GOOD)
-        return read(path)
+        return index(path)
 
-    monkeypatch.setattr(dataset, "read_task_file", change_and_read)
+    monkeypatch.setattr(dataset, "index_file", change_and_index)
     with pytest.raises(ProbingError) as caught:
         load_task(path)
     assert str(caught.value) == f"{path}: the file changed while it was read. Try again when it is complete"
@@ -430,7 +438,8 @@ def zero(path):
 @pytest.mark.parametrize("damage", [empty, cut, shorten, replace, make_negative, remove, zero])
 def test_a_damaged_cache_is_made_again(task_file, damage):
     path = task_file()
-    first = load_task(path)
+    first = index_file(path)  # in memory of its own, unlike what comes from the cache that is damaged
+    load_task(path)
     (folder,) = cache_folder("tasks").iterdir()
     files = sorted(folder.iterdir())
     assert len(files) == 11

@@ -1,0 +1,72 @@
+"""Files from outside are opened with care: regular ones only, lines and sizes bounded, text UTF-8, JSON strict."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from probing.errors import ProbingError
+
+MAX_LINE = 1 << 24
+"""Bytes; a longer line is no sentence, and reading it whole would take memory without bounds."""
+MAX_TEXT = 1 << 28
+"""Bytes of a file that is read at once."""
+BUFFER = 1 << 18
+
+
+def open_file(path: Path) -> BinaryIO:
+    """Open a regular file for reading; what else can stand in its place (a folder, a pipe, a device) is refused."""
+    try:
+        # A pipe would be waited for, and a device need not end.
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return os.fdopen(descriptor, "rb", buffering=BUFFER)
+        os.close(descriptor)
+    except (OSError, ValueError) as error:  # a name with a NUL character is a ValueError
+        raise ProbingError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
+    raise ProbingError(f"{path}: cannot be read ({'Is a directory' if path.is_dir() else 'not a regular file'})")
+
+
+def iterate_bytes(file: BinaryIO, path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield each line of an open file with its number and its end."""
+    for number, line in enumerate(iter(partial(file.readline, MAX_LINE + 1), b""), 1):
+        if len(line) > MAX_LINE:
+            raise ProbingError(f"{path}:{number}: a line of more than {MAX_LINE >> 20} MiB. Is it a text file?")
+        yield number, line
+
+
+def decode_line(path: Path, number: int, line: bytes) -> str:
+    """Return the text of a UTF-8 line; the first may begin with a byte order mark."""
+    try:
+        return line.decode("utf-8-sig" if number == 1 else "utf-8")
+    except UnicodeDecodeError as error:
+        raise ProbingError(
+            f"{path}:{number}: not UTF-8 (byte 0x{error.object[error.start]:02x} at column {error.start + 1}). "
+            "Save the file as UTF-8"
+        ) from None
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a whole file; what is not UTF-8 is a ValueError."""
+    with open_file(path) as file:
+        content = file.read(MAX_TEXT + 1)
+    if len(content) > MAX_TEXT:
+        raise ProbingError(f"{path}: more than {MAX_TEXT >> 20} MiB. Is it the right file?")
+    return content.decode("utf-8")
+
+
+def parse_json(text: str) -> Any:
+    """Return what a JSON text says; whatever is wrong with it, infinite numbers included, is a ValueError."""
+    try:
+        return json.loads(text, parse_constant=_refuse_constant)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a number")
