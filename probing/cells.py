@@ -7,22 +7,25 @@ import datetime
 import math
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from probing import __version__, probes, training
+from probing.coding import Stage, describe_labels
 from probing.config import Config
-from probing.dataset import SPLITS, IndexedTask, Integers, load_task
+from probing.dataset import SPLITS, IndexedTask, Integers, PackedSplit, load_task
 from probing.display import Status
 from probing.encoders import trainable
 from probing.errors import ProbingError
 from probing.model.classifier import Classifier, build_classifier
+from probing.model.frozen import Frozen
+from probing.parts import Part, Parts, randomise_labels, take_splits
 from probing.registry import AGGREGATORS, ENCODERS, Found
 from probing.results import DataIdentity, Measure, ModelIdentity, Result, Scores, Store, Timing, make_key
 from probing.tasks import Task
@@ -38,18 +41,20 @@ class Trained:
     aggregator: str
     """What the user named: a built-in, an entry point, `module:Name` or `file.py:Name`."""
     config: Config
+    untrained: bool = False
+    """Train the head only."""
 
     @property
     def settings(self) -> dict[str, dict[str, Any]]:
         return self.config.as_dict()
 
-    def score(self, cell: Cell, task: IndexedTask, device: torch.device, on_progress: OnProgress) -> Scored:
+    def fit(self, cell: Cell, task: IndexedTask, parts: Parts, device: torch.device, on_progress: OnProgress) -> Fitted:
         found = AGGREGATORS.find(self.aggregator)
 
-        def build(vocabulary_size: int) -> nn.Module:
+        def build(vocabulary_size: int) -> Classifier:
             return build_model(found, self.config, vocabulary_size=vocabulary_size, num_classes=len(task.labels))
 
-        return _train(build, self.config, cell, task, device, on_progress)
+        return _train(_freeze(build) if self.untrained else build, self.config, cell, task, parts, device, on_progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +63,18 @@ class FineTuned:
 
     encoder: str
     config: Config
+    untrained: bool = False
+    """Train the head only."""
 
     @property
     def settings(self) -> dict[str, dict[str, Any]]:
         settings = self.config.as_dict()
         return {"model": settings["model"], "training": settings["training"]}
 
-    def score(self, cell: Cell, task: IndexedTask, device: torch.device, on_progress: OnProgress) -> Scored:
+    def fit(self, cell: Cell, task: IndexedTask, parts: Parts, device: torch.device, on_progress: OnProgress) -> Fitted:
         factory = ENCODERS.find(self.encoder).object
 
-        def build(vocabulary_size: int) -> nn.Module:
+        def build(vocabulary_size: int) -> Classifier:
             return trainable.build_classifier(
                 self.encoder,
                 factory,
@@ -76,7 +83,7 @@ class FineTuned:
                 **dataclasses.asdict(self.config.model),
             )
 
-        return _train(build, self.config, cell, task, device, on_progress)
+        return _train(_freeze(build) if self.untrained else build, self.config, cell, task, parts, device, on_progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +102,13 @@ class Probed:
         probe = probes.get_probe(self.probe)
         return {"encoder": encoder, "probe": {"probe": probe.name, "standardise": probe.standardise}}
 
-    def score(self, cell: Cell, task: IndexedTask, device: torch.device, on_progress: OnProgress) -> Scored:
+    def fit(self, cell: Cell, task: IndexedTask, parts: Parts, device: torch.device, on_progress: OnProgress) -> Fitted:
         vectors = self.vectors.open(self.layer)
-        splits = {name: probes.Vectors.build(vectors[name], task.splits[name].labels) for name in SPLITS}
+
+        def take(part: Part) -> probes.Vectors:
+            chosen = vectors[part.split]
+            return probes.Vectors.build(chosen if part.rows is None else chosen[part.rows], part.labels)
+
         tokens_per_sentence = len(task.splits["tr"].tokens) / len(task.splits["tr"])
 
         def report(progress: training.Progress) -> None:
@@ -105,8 +116,8 @@ class Probed:
 
         fitted = probes.fit(
             probes.get_probe(self.probe, task=cell.task.name),
-            splits["tr"],
-            splits["va"],
+            take(parts["tr"]),
+            take(parts["va"]),
             num_classes=len(task.labels),
             seed=cell.seed,
             device=device,
@@ -119,9 +130,9 @@ class Probed:
             fitted.chosen.curve,
             round(fitted.sentences * tokens_per_sentence),
         )
-        return Scored(
+        return Fitted(
             outcome,
-            fitted.predict(splits["te"].vectors),
+            lambda part: fitted.scores(vectors[part.split], part.rows),
             parameters=fitted.parameters,
             vocabulary_size=0,
             configurations=probes.describe_candidates([fitted.chosen, *others]),
@@ -172,16 +183,22 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
-    """What a method gave for a cell."""
+class Fitted:
+    """What a method made of some parts of a task."""
 
     outcome: training.Outcome
-    predictions: Integers
+    scores: Callable[[Part], Iterable[Tensor]]
+    """Gives the scores (B, C) of a part's sentences, block by block."""
     parameters: int
     vocabulary_size: int
     configurations: list[dict[str, Any]] = dataclasses.field(default_factory=list)
 
+    def predict(self, part: Part) -> Integers:
+        """Return the predicted class of each sentence."""
+        return torch.cat([scores.argmax(1) for scores in self.scores(part)]).cpu().numpy()
 
+
+WHOLE = Stage()
 NARROW = 64
 """Up to this model_dim a training step is so small that a second thread hardly helps, and on a busy machine hurts."""
 
@@ -229,29 +246,57 @@ def _score(cell: Cell, device: torch.device, on_status: Callable[[Status], None]
     task = load_task(cell.path)
     if task.sha256 != cell.data.sha256:
         raise ProbingError(f"{cell.path}: the file changed while the run went on. Start the run again")
-    torch.manual_seed(cell.seed)
     if device.type == "cuda":
         torch.use_deterministic_algorithms(True, warn_only=True)
-    started = time.monotonic()
+    started, tokens = time.monotonic(), 0
+    parts = randomise_labels(task) if cell.measure == "random-labels" else take_splits(task)
 
-    def report(progress: training.Progress) -> None:
-        on_status(_status(cell, progress, time.monotonic() - started))
+    def fit(train: Part, stage: Stage = WHOLE) -> Fitted:
+        nonlocal tokens
+        torch.manual_seed(cell.seed)
+        before = tokens
 
-    scored = cell.method.score(cell, task, device, report)
-    outcome = scored.outcome
+        def report(progress: training.Progress) -> None:
+            on_status(_status(cell, progress, stage, before + progress.tokens, time.monotonic() - started))
+
+        fitted = cell.method.fit(cell, task, {**parts, "tr": train}, device, report)
+        tokens += fitted.outcome.tokens
+        return fitted
+
+    if cell.measure != "description-length":
+        return _make_scores(task, parts, fit(parts["tr"])), tokens
+    coded = describe_labels(parts["tr"], parts["va"], num_classes=len(task.labels), fit=fit)
+    scores = _make_scores(task, {**parts, "tr": coded.part}, coded.model)
+    return dataclasses.replace(scores, description=coded.description), tokens
+
+
+def _make_scores(task: IndexedTask, parts: Parts, fitted: Fitted) -> Scores:
+    predictions, gold = fitted.predict(parts["te"]), parts["te"].labels
+    majority = int(np.bincount(parts["tr"].labels).argmax())
     return Scores(
-        dev_accuracy=outcome.dev_accuracy,
-        test_accuracy=training.accuracy(scored.predictions, task.splits["te"]),
-        majority_accuracy=task.majority_accuracy("te"),
-        best_epoch=outcome.best_epoch,
-        parameters=scored.parameters,
-        vocabulary_size=scored.vocabulary_size,
-        curve=[dataclasses.asdict(epoch) for epoch in outcome.curve],
-        classes=_count_classes(task, scored.predictions),
-        gold=task.splits["te"].labels.tolist(),
-        predictions=scored.predictions.tolist(),
-        configurations=scored.configurations,
-    ), outcome.tokens
+        dev_accuracy=fitted.outcome.dev_accuracy,
+        test_accuracy=100.0 * float(np.mean(predictions == gold)),
+        majority_accuracy=100.0 * float(np.mean(gold == majority)),
+        best_epoch=fitted.outcome.best_epoch,
+        parameters=fitted.parameters,
+        vocabulary_size=fitted.vocabulary_size,
+        curve=[dataclasses.asdict(epoch) for epoch in fitted.outcome.curve],
+        classes=_count_classes(task.labels, parts, predictions),
+        gold=gold.tolist(),
+        predictions=predictions.tolist(),
+        configurations=fitted.configurations,
+    )
+
+
+def _freeze(build: Callable[[int], Classifier]) -> Callable[[int], Classifier]:
+    """Return what builds the same model with an encoder that is never trained."""
+
+    def build_frozen(vocabulary_size: int) -> Classifier:
+        model = build(vocabulary_size)
+        model.encoder = Frozen(model.encoder)
+        return model
+
+    return build_frozen
 
 
 def _train(
@@ -259,9 +304,10 @@ def _train(
     config: Config,
     cell: Cell,
     task: IndexedTask,
+    parts: Parts,
     device: torch.device,
     on_progress: OnProgress,
-) -> Scored:
+) -> Fitted:
     """Train the model that `build` makes for a size of the vocabulary."""
     settings = dataclasses.asdict(config.training)
     vocabulary_size = task.vocabulary_size(
@@ -270,37 +316,51 @@ def _train(
     splits = {name: task.limit(name, vocabulary_size) for name in SPLITS}
     model = build(vocabulary_size).to(device)
     outcome = training.train(
-        model, splits["tr"], splits["va"], seed=cell.seed, device=device, on_progress=on_progress, **settings
+        model,
+        *(parts[name].pack(splits[parts[name].split]) for name in ("tr", "va")),
+        seed=cell.seed,
+        device=device,
+        on_progress=on_progress,
+        **settings,
     )
-    return Scored(
+    return Fitted(
         outcome,
-        training.predict(model, splits["te"], device),
+        lambda part: _score_batches(model, part.pack(splits[part.split]), device),
         parameters=sum(parameter.numel() for parameter in model.parameters()),
         vocabulary_size=vocabulary_size,
     )
 
 
-def _status(cell: Cell, progress: training.Progress, seconds: float) -> Status:
+def _score_batches(model: nn.Module, split: PackedSplit, device: torch.device) -> Iterator[Tensor]:
+    model.eval()
+    for batch in split.batches(training.EVALUATION_BATCH):
+        with torch.inference_mode():
+            scores = training.score(model, batch, device)
+        yield scores
+
+
+def _status(cell: Cell, progress: training.Progress, stage: Stage, tokens: int, seconds: float) -> Status:
+    fraction = (progress.epoch - 1 + progress.fraction) / progress.max_epochs
     return Status(
         cell=cell.name,
+        stage=str(stage),
         epoch=progress.epoch,
         max_epochs=progress.max_epochs,
-        fraction=(progress.epoch - 1 + progress.fraction) / progress.max_epochs,
+        fraction=stage.done + stage.share * fraction,
         loss=progress.loss,
         dev_accuracy=progress.dev_accuracy,
-        tokens_per_second=progress.tokens / max(seconds, 1e-9),
+        tokens_per_second=tokens / max(seconds, 1e-9),
         epoch_ended=progress.epoch_ended,
     )
 
 
-def _count_classes(task: IndexedTask, predictions: Integers) -> dict[str, dict[str, int]]:
-    """Return each label's instances by split, and how many of its test instances were right."""
-    gold = task.splits["te"].labels
-    columns = {name: task.class_counts(split) for split, name in SPLITS.items()}
-    columns["right"] = np.bincount(gold[gold == predictions], minlength=len(task.labels))
+def _count_classes(labels: Sequence[str], parts: Parts, predictions: Integers) -> dict[str, dict[str, int]]:
+    """Return each label's instances by part, and how many of its test instances were right."""
+    gold = parts["te"].labels
+    counted = {name: parts[split].labels for split, name in SPLITS.items()} | {"right": gold[gold == predictions]}
+    columns = {name: np.bincount(classes, minlength=len(labels)) for name, classes in counted.items()}
     return {
-        label: {name: int(counts[number]) for name, counts in columns.items()}
-        for number, label in enumerate(task.labels)
+        label: {name: int(counts[number]) for name, counts in columns.items()} for number, label in enumerate(labels)
     }
 
 

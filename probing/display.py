@@ -25,6 +25,8 @@ class Status:
     dev_accuracy: float | None
     tokens_per_second: float
     epoch_ended: bool
+    stage: str = ""
+    """Which of its trainings, if it has several."""
 
 
 @dataclass(slots=True)
@@ -112,7 +114,8 @@ class Display:
         if status.cell in self._ended:  # from another process a status can come later than the outcome
             return
         self._fractions[status.cell] = status.fraction
-        text = f"epoch {status.epoch}/{status.max_epochs}  loss {status.loss:.3f}"
+        stage = f"{status.stage}  " if status.stage else ""
+        text = f"{stage}epoch {status.epoch}/{status.max_epochs}  loss {status.loss:.3f}"
         if status.dev_accuracy is not None:
             text += f"  dev {status.dev_accuracy:.2f}"
         text += f"  {status.tokens_per_second:,.0f} tokens/s"

@@ -175,10 +175,15 @@ class Fitted:
     _weights: Group
     _inputs: Inputs
 
+    def scores(self, vectors: Tensor, rows: Integers | None = None) -> Iterator[Tensor]:
+        """Yield the scores (B, C) of all vectors, or of those in some rows, many at a time."""
+        order = None if rows is None else torch.from_numpy(rows)
+        for block in self._inputs.blocks(vectors, order):
+            yield self._weights.scores(block)[0]
+
     def predict(self, vectors: Tensor) -> Integers:
         """Return the class of each vector."""
-        blocks = [self._weights.predict(block)[0] for block in self._inputs.blocks(vectors)]
-        return torch.cat(blocks).cpu().numpy()
+        return torch.cat([scores.argmax(1) for scores in self.scores(vectors)]).cpu().numpy()
 
 
 @dataclass(frozen=True, slots=True)
