@@ -209,13 +209,18 @@ def write_atomically(path: Path, text: str) -> None:
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
+        publish(Path(temporary), path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def publish(temporary: Path, path: Path) -> None:
+    """Put a written file in its place, so that it is whole there after a power failure, too."""
+    with temporary.open("rb") as file:
+        os.fsync(file.fileno())
+    os.chmod(temporary, 0o666 & ~_umask())
+    os.replace(temporary, path)
 
 
 def _umask() -> int:

@@ -1,23 +1,29 @@
 """The one optimisation loop: Adam with warm-up, clipping, random packed batches, early stopping on dev accuracy.
 
+It can be stopped at any time, and goes on from its checkpoint as if it never had been.
 Shapes: B sentences of a batch, C classes.
 """
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from probing.checkpoints import Checkpoint, check_fit
 from probing.dataset import Batch, Integers, PackedSplit
 from probing.errors import ProbingError
+from probing.interruption import Hold
 from probing.model.attention import Packing
+from probing.optimizer import Optimizer
 
 EVALUATION_BATCH = 256
 STEPS_BETWEEN_REPORTS = 20
@@ -125,108 +131,155 @@ def train(
     clip_norm: float,
     precision: str = "auto",
     on_progress: Callable[[Progress], None] = lambda progress: None,
+    checkpoint: Checkpoint | None = None,
 ) -> Outcome:
     """Train the model until dev accuracy stops rising, and leave it with the weights of its best epoch."""
     optimizer = Optimizer(model, learning_rate=learning_rate, warmup_steps=warmup_steps, clip_norm=clip_norm)
+    state = State.begin(model, optimizer, device, seed=seed)
     narrow = pick_precision(precision, device) == torch.bfloat16
-    shuffler = np.random.default_rng(seed)
-    curve: list[Epoch] = []
+    checkpoint = checkpoint or Checkpoint(None, key="", device=device)
+    checkpoint.resume(state)
+    with Hold() as hold:
+        try:
+            while not state.is_over(max_epochs, patience):
+                model.train()
+                order, shuffling = state.draw_order(len(train_split))
+                steps = train_split.batches(batch_size, order[state.seen :])
+                for step, batch in enumerate(steps, start=state.seen // batch_size):
+                    with hold.step():
+                        state.step(batch, narrow=narrow)
+                    if step % STEPS_BETWEEN_REPORTS == 0:
+                        on_progress(state.progress(max_epochs, len(train_split)))
+                    if checkpoint.is_due:
+                        checkpoint.save(state)
+                ended = Epoch(state.epoch, state.mean_loss, accuracy(predict(model, dev_split, device), dev_split))
+                with hold.step():
+                    state.end_epoch(ended, shuffling)
+                checkpoint.save(state)
+                tokens, scores = state.tokens, (ended.loss, ended.dev_accuracy)
+                on_progress(Progress(ended.epoch, max_epochs, 1.0, *scores, tokens, epoch_ended=True))
+        except KeyboardInterrupt:
+            if not hold.torn:
+                checkpoint.save_if_quick(state)
+            raise
+    assert state.best is not None
+    model.load_state_dict(state.best_weights)
+    return Outcome(state.best.epoch, state.best.dev_accuracy, tuple(state.curve), state.tokens)
+
+
+@dataclass(slots=True)
+class State:
+    """All that the rest of a training depends on."""
+
+    model: nn.Module
+    optimizer: Optimizer
+    device: torch.device
+    shuffling: dict[str, Any]
+    """The shuffler's state before it draws this epoch's order."""
+    total: Tensor
+    """The loss of this epoch, summed over its sentences."""
+    seen: int = 0
+    """Sentences of this epoch."""
+    tokens: int = 0
+    curve: list[Epoch] = field(default_factory=list)
     best: Epoch | None = None
-    best_weights: dict[str, Tensor] = {}
-    tokens = 0
-    for epoch in range(1, max_epochs + 1):
-        model.train()
-        total = torch.zeros((), device=device)
-        seen = 0
-        for step, batch in enumerate(train_split.batches(batch_size, shuffler.permutation(len(train_split)))):
-            # On a GPU the step is only queued here: the next batch is made while it runs.
-            with torch.autocast(device.type, torch.bfloat16) if narrow else contextlib.nullcontext():
-                scores = score(model, batch, device)
-            loss = functional.cross_entropy(scores.float(), move(torch.from_numpy(batch.labels), device))
-            optimizer.step(loss)
-            total += loss.detach() * len(batch.labels)
-            seen += len(batch.labels)
-            tokens += len(batch.tokens)
-            if step % STEPS_BETWEEN_REPORTS == 0:
-                mean_loss = _finite(total.item() / seen, epoch)
-                dev_accuracy = curve[-1].dev_accuracy if curve else None
-                on_progress(Progress(epoch, max_epochs, seen / len(train_split), mean_loss, dev_accuracy, tokens))
-        mean_loss = _finite(total.item() / seen, epoch)
-        curve.append(Epoch(epoch, mean_loss, accuracy(predict(model, dev_split, device), dev_split)))
-        on_progress(Progress(epoch, max_epochs, 1.0, mean_loss, curve[-1].dev_accuracy, tokens, epoch_ended=True))
-        if best is None or curve[-1].dev_accuracy > best.dev_accuracy:
-            best = curve[-1]
-            best_weights = {name: value.detach().clone() for name, value in model.state_dict().items()}
-        if epoch - best.epoch >= patience or best.dev_accuracy == 100.0:  # nothing is better than all right
-            break
-    assert best is not None
-    model.load_state_dict(best_weights)
-    return Outcome(best.epoch, best.dev_accuracy, tuple(curve), tokens)
+    best_weights: dict[str, Tensor] = field(default_factory=dict)
 
-
-class Optimizer:
-    """Adam; the learning rate rises linearly, then falls with the inverse square root; gradients are clipped.
-
-    It calls the kernel of torch's fused Adam itself: `torch.optim` imports torch's compiler first, which takes longer
-    than all else before the first step.
-    """
-
-    def __init__(self, model: nn.Module, *, learning_rate: float, warmup_steps: int, clip_norm: float) -> None:
-        self.moments = [_Moments(parameter) for parameter in model.parameters() if parameter.requires_grad]
-        self.peak, self.warmup_steps, self.clip_norm = learning_rate, warmup_steps, clip_norm
-        self.steps = 0
+    @classmethod
+    def begin(cls, model: nn.Module, optimizer: Optimizer, device: torch.device, *, seed: int) -> State:
+        shuffling = dict(np.random.default_rng(seed).bit_generator.state)
+        return cls(model, optimizer, device, shuffling, torch.zeros((), device=device))
 
     @property
-    def learning_rate(self) -> float:
-        """Of the next step."""
-        step = self.steps + 1
-        return self.peak * min(step / self.warmup_steps, math.sqrt(self.warmup_steps / step))
+    def epoch(self) -> int:
+        """The one that is under way."""
+        return len(self.curve) + 1
 
-    def step(self, loss: Tensor) -> None:
-        """Move the weights down the loss's gradient."""
-        for each in self.moments:
-            each.parameter.grad = None
-        loss.backward()
-        if self.clip_norm:
-            nn.utils.clip_grad_norm_([each.parameter for each in self.moments], self.clip_norm)
-        self._move()
-        self.steps += 1
+    @property
+    def mean_loss(self) -> float:
+        loss = self.total.item() / self.seen
+        if not math.isfinite(loss):
+            raise NonFiniteLossError(
+                f"the loss became {loss} in epoch {self.epoch}. "
+                "Try a lower training.learning_rate or training.clip_norm"
+            )
+        return loss
 
-    @torch.no_grad()
-    def _move(self) -> None:
-        moments = [each for each in self.moments if each.parameter.grad is not None]
-        gradients = [each.parameter.grad for each in moments if each.parameter.grad is not None]
-        steps = [each.steps for each in moments]
-        torch._foreach_add_(steps, 1)
-        torch._fused_adam_(
-            [each.parameter for each in moments],
-            gradients,
-            [each.mean for each in moments],
-            [each.square for each in moments],
-            [],
-            steps,
-            lr=self.learning_rate,
-            beta1=0.9,
-            beta2=0.98,
-            weight_decay=0.0,
-            eps=1e-8,
-            amsgrad=False,
-            maximize=False,
+    def is_over(self, max_epochs: int, patience: int) -> bool:
+        """Return whether nothing better is to be expected."""
+        if self.best is None:
+            return False
+        ended = len(self.curve)
+        # Nothing is better than all right.
+        return ended >= max_epochs or ended - self.best.epoch >= patience or self.best.dev_accuracy == 100.0
+
+    def draw_order(self, size: int) -> tuple[Integers, dict[str, Any]]:
+        """Return the order of this epoch's sentences, and the shuffler's state after it."""
+        shuffler = np.random.default_rng()
+        shuffler.bit_generator.state = self.shuffling
+        return shuffler.permutation(size), dict(shuffler.bit_generator.state)
+
+    def progress(self, max_epochs: int, size: int) -> Progress:
+        last = self.curve[-1].dev_accuracy if self.curve else None
+        return Progress(self.epoch, max_epochs, self.seen / size, self.mean_loss, last, self.tokens)
+
+    def step(self, batch: Batch, *, narrow: bool) -> None:
+        """Train on a batch. On a GPU this is only queued here: the next batch is made while it runs."""
+        with torch.autocast(self.device.type, torch.bfloat16) if narrow else contextlib.nullcontext():
+            scores = score(self.model, batch, self.device)
+        loss = functional.cross_entropy(scores.float(), move(torch.from_numpy(batch.labels), self.device))
+        self.optimizer.step(loss)
+        self.total += loss.detach() * len(batch.labels)
+        self.seen += len(batch.labels)
+        self.tokens += len(batch.tokens)
+
+    def end_epoch(self, ended: Epoch, shuffling: dict[str, Any]) -> None:
+        """Note how the epoch went, and keep the weights if they are the best so far."""
+        self.curve.append(ended)
+        if self.best is None or ended.dev_accuracy > self.best.dev_accuracy:
+            self.best = ended
+            self.best_weights = {name: value.detach().clone() for name, value in self.model.state_dict().items()}
+        self.shuffling, self.seen = shuffling, 0
+        self.total.zero_()
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return all tensors, those of the random generators included."""
+        tensors = {f"weights.{name}": value for name, value in self.model.state_dict().items()}
+        tensors |= {f"best.{name}": value for name, value in self.best_weights.items()}
+        tensors |= self.optimizer.tensors() | {"total": self.total, "random.cpu": torch.get_rng_state()}
+        if self.device.type in ("cuda", "mps"):
+            tensors[f"random.{self.device.type}"] = getattr(torch, self.device.type).get_rng_state()
+        return tensors
+
+    def facts(self) -> dict[str, Any]:
+        """Return what is not a tensor."""
+        names = ("shuffling", "seen", "tokens")
+        facts = {name: getattr(self, name) for name in names} | {"steps": self.optimizer.steps}
+        return facts | {"curve": [dataclasses.asdict(epoch) for epoch in self.curve]}
+
+    def restore(self, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
+        """Take over another's tensors and facts, if they are those of such a training."""
+        curve = [Epoch(**epoch) for epoch in facts["curve"]]
+        if any(type(value) is not float for epoch in curve for value in (epoch.loss, epoch.dev_accuracy)):
+            raise ValueError("its curve has no such numbers")
+        for name in ("seen", "tokens", "steps"):
+            if type(facts[name]) is not int or facts[name] < 0:
+                raise ValueError(f"{name} is not a number of {name}")
+        np.random.default_rng().bit_generator.state = facts["shuffling"]
+        best = max(curve, key=lambda epoch: epoch.dev_accuracy, default=None)  # the first among equals
+        expected = self.tensors()
+        if best is not None:
+            expected |= {f"best.{name}": value for name, value in self.model.state_dict().items()}
+        check_fit(tensors, expected)
+        torch.set_rng_state(tensors["random.cpu"])
+        if self.device.type in ("cuda", "mps"):
+            getattr(torch, self.device.type).set_rng_state(tensors[f"random.{self.device.type}"])
+        weights = {name: tensors[f"weights.{name}"] for name in self.model.state_dict()}
+        self.model.load_state_dict(weights)
+        self.optimizer.restore(tensors, facts["steps"])
+        self.total.copy_(tensors["total"])
+        self.shuffling, self.seen, self.tokens = facts["shuffling"], facts["seen"], facts["tokens"]
+        self.curve, self.best = curve, best
+        self.best_weights = (
+            {name: tensors[f"best.{name}"].to(self.device, copy=True) for name in weights} if best else {}
         )
-
-
-class _Moments:
-    """A parameter, the running means of its gradient and of the square, and how often it had a gradient."""
-
-    def __init__(self, parameter: nn.Parameter) -> None:
-        self.parameter = parameter
-        self.mean, self.square = torch.zeros_like(parameter), torch.zeros_like(parameter)
-        self.steps = torch.zeros((), device=parameter.device)
-
-
-def _finite(loss: float, epoch: int) -> float:
-    if not math.isfinite(loss):
-        raise NonFiniteLossError(
-            f"the loss became {loss} in epoch {epoch}. Try a lower training.learning_rate or training.clip_norm"
-        )
-    return loss

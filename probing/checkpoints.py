@@ -1,0 +1,192 @@
+"""Checkpoints: what a training needs to go on where it was stopped, to the last digit.
+
+A checkpoint is one safetensors file; what is not a tensor stands in its header as JSON. It is replaced as a whole, so
+that the one before is there until the new one is. It is read only if its checksum, its cell and its surroundings are
+right, and set aside otherwise.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from probing.files import parse_json
+from probing.results import publish
+
+FORMAT = 1
+FOLDER = "checkpoints"
+"""In the results folder; each cell has a folder of its own there."""
+MINUTES = 3.0
+"""Between two checkpoints within an epoch."""
+QUICK_SECONDS, QUICK_BYTES = 1.0, 64 << 20
+"""Of the last checkpoint and of a first one: up to here, one more is written when a run is stopped."""
+
+
+class Resumable(Protocol):
+    """What can be put into a checkpoint and taken out again."""
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return all tensors of the state, those of the random generators included."""
+
+    def facts(self) -> dict[str, Any]:
+        """Return the rest of the state, as JSON knows it."""
+
+    def restore(self, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
+        """Take over a state; one that does not fit is a ValueError, KeyError or TypeError and changes nothing."""
+
+
+class Checkpoint:
+    """The checkpoint of one training, and the clock that counts its seconds over all interruptions."""
+
+    def __init__(
+        self,
+        folder: Path | None,
+        *,
+        key: str,
+        device: torch.device,
+        on_note: Callable[[str], None] = lambda text: None,
+        minutes: float = MINUTES,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.path = folder / "training.safetensors" if folder is not None else None
+        self.about = {"format": FORMAT, "key": key, "torch": torch.__version__, "device": str(device)}
+        self.on_note, self.minutes, self.clock = on_note, minutes, clock
+        self._started = self._saved_at = clock()
+        self._seconds_to_save: float | None = None
+        self._warned = False
+
+    @property
+    def seconds(self) -> float:
+        """How long the training has taken, by earlier processes too."""
+        return self.clock() - self._started
+
+    @property
+    def is_due(self) -> bool:
+        return self.clock() - self._saved_at >= 60 * self.minutes
+
+    def save(self, state: Resumable) -> None:
+        """Write the state; if that cannot be done, say so once and go on."""
+        if self.path is None:
+            return
+        began = self.clock()
+        try:
+            self._write(self.path, state)
+        except (OSError, SafetensorError, RuntimeError, ValueError, KeyError) as error:
+            # Beyond the disk's errors: a user's module can hold tensors that safetensors does not know.
+            if not self._warned:
+                self.on_note(f"{self.path}: no checkpoint can be written ({error}). The training goes on without")
+            self._warned = True
+        self._saved_at = self.clock()
+        self._seconds_to_save = self._saved_at - began
+
+    def save_if_quick(self, state: Resumable) -> None:
+        """Write the state unless the user who stops the run would have to wait for it."""
+        if self._seconds_to_save is None:
+            quick = sum(tensor.nbytes for tensor in state.tensors().values()) <= QUICK_BYTES
+        else:
+            quick = self._seconds_to_save <= QUICK_SECONDS
+        if quick:
+            self.save(state)
+
+    def _write(self, path: Path, state: Resumable) -> None:
+        tensors, facts = _separate(state.tensors()), state.facts()
+        about = {**self.about, "threads": torch.get_num_threads(), "seconds": self.seconds, "facts": facts}
+        text = json.dumps(about, allow_nan=False)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_suffix(".partial")
+        try:
+            save_file(tensors, partial, {"about": text, "sha256": _hash(text, tensors)})
+            publish(partial, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                partial.unlink(missing_ok=True)
+            raise
+
+    def resume(self, state: Resumable) -> bool:
+        """Put the state where the checkpoint was; without a sound one, leave it as it is and return False."""
+        if self.path is None or not self.path.is_file():
+            return False
+        try:
+            with safe_open(self.path, "pt") as file:
+                header = file.metadata() or {}
+                about = self._check(header.get("about", "null"))
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is not a dict
+            if _hash(header["about"], tensors) != header.get("sha256"):
+                raise ValueError("its checksum is wrong")
+            state.restore(tensors, about["facts"])
+        except (OSError, SafetensorError, ArithmeticError, LookupError, RuntimeError, TypeError, ValueError) as error:
+            self._set_aside(self.path, " ".join(str(error).split()) or type(error).__name__)
+            return False
+        torch.set_num_threads(about["threads"])  # another number of threads could change the last digits
+        self._started -= about["seconds"]
+        return True
+
+    def _check(self, text: str) -> dict[str, Any]:
+        about = parse_json(text)
+        if not isinstance(about, dict):
+            raise ValueError("it does not say what it is of")
+        for name, value in self.about.items():
+            if about.get(name) != value:
+                raise ValueError(f"its {name} is {str(about.get(name))[:80]}, not {value}")
+        if type(about["threads"]) is not int or not 0 < about["threads"] < 1 << 16:
+            raise ValueError("threads is not a number of threads")
+        if type(about["seconds"]) is not float or not 0 <= about["seconds"] < 1e12:
+            raise ValueError("seconds is not a duration")
+        return about
+
+    def _set_aside(self, path: Path, reason: str) -> None:
+        aside = path.with_suffix(".safetensors.damaged")
+        with contextlib.suppress(OSError):
+            os.replace(path, aside)
+        self.on_note(
+            f"{path}: not a checkpoint to go on from ({reason}). It is set aside as {aside.name}; beginning again"
+        )
+
+
+def discard(folder: Path) -> None:
+    """Remove a cell's checkpoint, and what a killed process left of one; what was set aside stays."""
+    with contextlib.suppress(OSError):
+        for path in folder.iterdir():
+            if path.suffix != ".damaged":
+                path.unlink(missing_ok=True)
+        folder.rmdir()
+        folder.parent.rmdir()
+
+
+def check_fit(tensors: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:
+    """Raise a ValueError unless both hold tensors of the same names, shapes and types."""
+    if differing := tensors.keys() ^ expected.keys():
+        raise ValueError(f"{min(differing)} is only in the {'file' if min(differing) in tensors else 'model'}")
+    for name, tensor in expected.items():
+        if (tensors[name].shape, tensors[name].dtype) != (tensor.shape, tensor.dtype):
+            raise ValueError(f"{name} is {list(tensors[name].shape)}, not {list(tensor.shape)}")
+
+
+def _separate(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return the tensors on the CPU, those that share memory apart: safetensors stores no memory twice."""
+    separate, seen = {}, set()
+    for name, tensor in tensors.items():
+        here = tensor.detach().cpu().contiguous()
+        place = here.untyped_storage().data_ptr()
+        separate[name] = here.clone() if place in seen else here
+        seen.add(place)
+    return separate
+
+
+def _hash(text: str, tensors: Mapping[str, Tensor]) -> str:
+    content = hashlib.sha256(text.encode())
+    for name, tensor in sorted(tensors.items()):
+        content.update(f"\0{name} {tensor.dtype} {list(tensor.shape)}\0".encode())
+        content.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
+    return content.hexdigest()

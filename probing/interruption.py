@@ -1,0 +1,90 @@
+"""How a run is stopped: SIGTERM ends it in order, as Ctrl-C does, and neither comes in the middle of a step."""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+QUICK = 1.0
+"""Seconds that a stop may wait for a step: as long as the step before it took at most."""
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM came: the same as Ctrl-C but for the exit code."""
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """Let SIGTERM end the block as Ctrl-C would."""
+    with handling(signal.SIGTERM, _terminate):
+        yield
+
+
+@contextmanager
+def handling(number: int, handler: Callable[[int, FrameType | None], Any] | signal.Handlers) -> Iterator[None]:
+    """Receive a signal in another way during the block; only a main thread can."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        signal.signal(number, before if before is not None else signal.SIG_DFL)
+
+
+class Hold:
+    """Holds Ctrl-C and SIGTERM back while a step is under way, so that what it changes is never left half changed.
+
+    A second signal, or one in a step after a slow one, is not held back; then the step is `torn`.
+    """
+
+    def __init__(self) -> None:
+        self.torn = False
+        self._handlers: dict[int, Callable[[int, FrameType | None], Any]] = {}
+        self._held: int | None = None
+        self._in_step = False
+        self._seconds = math.inf
+
+    def __enter__(self) -> Hold:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                handler = signal.getsignal(number)
+                if callable(handler):  # a signal that is ignored, or ends the process at once, stays so
+                    self._handlers[number] = handler
+                    signal.signal(number, self._receive)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+
+    @contextmanager
+    def step(self) -> Iterator[None]:
+        """Do what is in the block as a whole."""
+        started = time.monotonic()
+        self._in_step = True
+        try:
+            yield
+        finally:
+            self._in_step = False
+        self._seconds = time.monotonic() - started
+        if self._held is not None:
+            self._handlers[self._held](self._held, None)
+
+    def _receive(self, number: int, frame: FrameType | None) -> None:
+        if self._in_step and self._held is None and self._seconds <= QUICK:
+            self._held = number
+            return
+        self.torn = self._in_step
+        self._handlers[number](number, frame)
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:
+    raise Terminated
