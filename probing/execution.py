@@ -49,13 +49,14 @@ class Ended:
 
 
 def find_waiting(cells: Iterable[Cell], store: Store, *, force: bool) -> list[Waiting]:
-    """Return the cells without a whole record of their success, or all."""
+    """Return the cells without a whole record of their success under their name in tables, or all."""
     waiting = []
     for cell in cells:
         key, path = cell.key, cell.record_path(store)
         seen = _look(path)
         result = None if force or seen is None else _read(path, key)
-        if result is None or result.status != "finished":
+        renamed = result is not None and result.model.label != cell.model.label  # the row gets its new name
+        if result is None or result.status != "finished" or renamed:
             waiting.append(Waiting(cell, key, path, seen))
     return waiting
 
@@ -80,8 +81,8 @@ class _Execution:
     waiting: list[Waiting]
     running: dict[Future[Result], tuple[Waiting, Lease]] = field(default_factory=dict)
     attempts: Counter[str] = field(default_factory=Counter)
-    others: set[str] = field(default_factory=set)
-    """Processes whose cells are waited for."""
+    told: set[str] = field(default_factory=set)
+    """Processes of which the user knows that their cells are waited for."""
 
     def run(self) -> Iterator[Ended]:
         while self.waiting or self.running:
@@ -145,10 +146,10 @@ class _Execution:
         self.waiting.insert(0, item)
 
     def _tell(self, owners: set[str]) -> None:
-        if owners - self.others and not self.running:
+        if owners - self.told and not self.running:
             count = f"{len(self.waiting)} cells are" if len(self.waiting) > 1 else "1 cell is"
             self.display.say(f"{count} being run by {', '.join(sorted(owners))}; waiting")
-        self.others = owners
+            self.told = owners
 
 
 def _look(path: Path) -> Look:
