@@ -45,7 +45,9 @@ def run_cell():
 
 def run_all(workers, run_cell, cells):
     statuses = []
-    outcomes = dict(workers.execute(run_cell, cells, statuses.append))
+    with workers.open(run_cell, len(cells), statuses.append) as slots:
+        futures = [(cell, slots.submit(cell)) for cell in cells]
+        outcomes = {cell: future.result() for cell, future in futures}
     return outcomes, sorted((status.cell, status.epoch) for status in statuses)
 
 
@@ -104,17 +106,41 @@ def test_a_mistake_in_a_worker_surfaces_as_it_is(run_cell, jobs):
     assert str(caught.value) == "bad: a mistake"
 
 
-def test_a_run_that_is_given_up_leaves_no_threads(run_cell):
+def test_a_run_that_is_given_up_leaves_no_threads_and_no_processes(run_cell):
     """It comes after a failed run, and so shows as well that the next run is not harmed."""
-    before = {thread.name for thread in threading.enumerate()}
-    outcomes = Workers(2, 1, CPU).execute(run_cell, [1, 2, 3], lambda status: None)
-    next(outcomes)
-    outcomes.close()
-    listeners = [t for t in threading.enumerate() if "_listen" in t.name and t.name not in before]
-    assert listeners == []
+    processes = []
+
+    def give_up():
+        with Workers(2, 1, CPU).open(run_cell, 3, print) as slots:
+            processes.append(slots.submit(1).result()[0])
+            os.kill(processes[0], 0)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        give_up()
+    with pytest.raises(ProcessLookupError):
+        os.kill(processes[0], 0)
+    assert "lifelines" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_a_process_that_dies_is_a_loss_and_the_next_cell_has_another(run_cell):
+    def die(cell, device, on_status):
+        import os
+
+        os.kill(os.getpid(), 9)
+
+    with Workers(2, 1, CPU).open(die, 2, print) as slots:
+        error = slots.submit(1).exception()
+        assert slots.is_loss(error)
+        assert slots.is_loss(slots.submit(2).exception())
+    assert not slots.is_loss(ProbingError("a mistake"))
+    outcomes, _ = run_all(Workers(2, 1, CPU), run_cell, [1, 2])
+    assert sorted(outcomes) == [1, 2]
 
 
 def test_statuses_are_what_the_display_takes(run_cell):
-    received = []
-    list(Workers(1, 1, CPU).execute(run_cell, [1], received.append))
-    assert all(isinstance(status, Status) for status in received)
+    for workers in (Workers(1, 1, CPU), Workers(2, 1, CPU)):
+        received = []
+        with workers.open(run_cell, 2, received.append) as slots:
+            slots.submit(1).result()
+        assert received == [Status("cell 1", epoch, 2, epoch / 2, 0.5, None, 100.0, True) for epoch in (1, 2)]
