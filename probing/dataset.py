@@ -236,12 +236,17 @@ class _Columns:
     def pack(self, word_ids: SmallIntegers, label_ids: SmallIntegers) -> PackedSplit:
         """Return the split under the words' and labels' final numbers; the memory of the tokens is used again."""
         tokens = np.frombuffer(self.tokens, np.int32)
-        for start in range(0, len(tokens), 1 << 20):
-            part = tokens[start : start + (1 << 20)]
+        for part in _cut(tokens):
             part[:] = word_ids[part]
         offsets = np.zeros(len(self.lengths) + 1, np.int64)
         np.cumsum(self.lengths, out=offsets[1:])
         return PackedSplit(tokens, offsets, label_ids[np.frombuffer(self.labels, np.int32)].astype(np.int64))
+
+
+def _cut(numbers: SmallIntegers) -> Iterator[SmallIntegers]:
+    """Yield views of a long list, so that what is computed from it takes little memory at a time."""
+    for start in range(0, len(numbers), 1 << 20):
+        yield numbers[start : start + (1 << 20)]
 
 
 def index_file(path: Path) -> IndexedTask:
@@ -254,9 +259,11 @@ def index_file(path: Path) -> IndexedTask:
         column.lengths.append(len(tokens))
         column.labels.append(labels[label])
     sha256, blob = hash_file(path)
-    counts = np.bincount(np.frombuffer(columns["tr"].tokens, np.int32), minlength=len(words)).tolist()
-    ordered = sorted(words, key=lambda word: (-counts[words[word]], word))
-    frequencies = [count for word in ordered if (count := counts[words[word]])]
+    counts = np.zeros(len(words), np.int64)
+    for part in _cut(np.frombuffer(columns["tr"].tokens, np.int32)):
+        counts += np.bincount(part, minlength=len(words))
+    by_number = counts.tolist()
+    ordered = sorted(words, key=lambda word: (-by_number[words[word]], word))
     word_ids, label_ids = _renumber(words, ordered, first=1), _renumber(labels, sorted(labels), first=0)
     return IndexedTask(
         path=path,
@@ -264,7 +271,7 @@ def index_file(path: Path) -> IndexedTask:
         blob=blob,
         labels=tuple(sorted(labels)),
         words=tuple(ordered),
-        frequencies=np.array(frequencies, np.int64),
+        frequencies=np.sort(counts[counts > 0])[::-1],
         splits={name: column.pack(word_ids, label_ids) for name, column in columns.items()},
     )
 

@@ -6,17 +6,17 @@ An error makes a file unusable, a warning makes its scores doubtful, a note is w
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from probing.corpus.content import Content, Occurrence, read_content
+from probing.corpus.content import Content, read_content
 from probing.corpus.promises import Finding, Severity, check_promises
 from probing.dataset import SPLITS, hash_file
 from probing.errors import ProbingError
+from probing.files import parse_json, read_text
 from probing.tasks import COUNTERPARTS, TASKS, own_task
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
@@ -83,18 +83,14 @@ def check_file(path: Path) -> FileReport:
     sha256, blob = hash_file(path)
     sheet = _read_sheet(path)
     described = None if sheet is None else sheet.get("sha256") == sha256
-    content = read_content(path, task)
+    content = read_content(path, task, sheet.get("targets") if sheet is not None and described else None)
     training = content.counts["tr"]
     majority = min(training, key=lambda label: (-training[label], label), default=None)
     lengths = [length for _, length in content.sizes]
     findings = [
         *_find(content),
         *_find_changes(described),
-        *check_promises(
-            content,
-            "note" if blob == task.blob else "warning",
-            sheet.get("targets") if sheet is not None and described else None,
-        ),
+        *check_promises(content, "note" if blob == task.blob else "warning"),
     ]
     return FileReport(
         path=str(path),
@@ -122,10 +118,15 @@ def _read_sheet(path: Path) -> dict[str, Any] | None:
     if not file.is_file():
         return None
     try:
-        sheets = [dict(sheet) for sheet in json.loads(file.read_text(encoding="utf-8"))["tasks"]]
-        return next((sheet for sheet in sheets if sheet["file"] == path.name), None)
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        sheets = [dict(sheet) for sheet in parse_json(read_text(file))["tasks"]]
+        found = next((sheet for sheet in sheets if sheet["file"] == path.name), None)
+        if found is not None and not all(
+            isinstance(form, str) for forms in found.get("targets", {}).values() for form in forms
+        ):
+            raise TypeError("target forms are words")
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise ProbingError(f"{file}: not a datasheet of `probe data build`. Remove it or build again") from None
+    return found
 
 
 def _find_changes(described: bool | None) -> Iterator[Finding]:
@@ -159,33 +160,16 @@ def _find_gaps(content: Content) -> Iterator[Finding]:
 
 def _find_repeats(content: Content) -> Iterator[Finding]:
     """Yield what sentences that stand in more than one place mean."""
-    counts: Counter[tuple[str, str]] = Counter()
-    examples: dict[tuple[str, str], tuple[int, int]] = {}
-    for occurrences in content.repeats.values():
-        for kind, count, first, second in _judge_repeat(occurrences):
-            counts[kind] += count
-            examples.setdefault(kind, (first, second))
-    for (check, what), count in sorted(counts.items()):
-        first, second = examples[check, what]
-        yield Finding("warning", check, f"{what}: {count}, e.g. lines {first} and {second}")
-
-
-def _judge_repeat(occurrences: Sequence[Occurrence]) -> Iterator[tuple[tuple[str, str], int, int, int]]:
-    """Yield (check, words), a count and two lines as the example for a sentence's duplicates, leaks and labels."""
-    lines: dict[str, list[int]] = {}
-    for number, split, _ in occurrences:
-        lines.setdefault(split, []).append(number)
-    for split, numbers in lines.items():
-        if len(numbers) > 1:
-            kind = ("duplicates", f"lines of {split} that repeat a sentence of {split}")
-            yield kind, len(numbers) - 1, numbers[0], numbers[1]
+    places = content.places
+    found = {("contradiction", "sentences with more than one label"): places.contradictions()}
+    for split in SPLITS:
+        found["duplicates", f"lines of {split} that repeat a sentence of {split}"] = places.duplicates(split)
     for one, other in combinations(SPLITS, 2):
-        if one in lines and other in lines:
-            yield ("leakage", f"sentences of {other} that stand in {one} too"), 1, lines[one][0], lines[other][0]
-    first, _, label = occurrences[0]
-    odd = next((number for number, _, other_label in occurrences if other_label != label), None)
-    if odd is not None:
-        yield ("contradiction", "sentences with more than one label"), 1, first, odd
+        found["leakage", f"sentences of {other} that stand in {one} too"] = places.leaks(one, other)
+    for (check, what), repeats in sorted(found.items()):
+        if repeats.count:
+            first, second = repeats.lines
+            yield Finding("warning", check, f"{what}: {repeats.count}, e.g. lines {first} and {second}")
 
 
 def render(report: FileReport) -> str:

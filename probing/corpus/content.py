@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+
+from probing.corpus.places import Places
 from probing.dataset import SPLITS, iterate_lines, parse_line
 from probing.errors import ProbingError
 from probing.tasks import Task
@@ -15,8 +21,6 @@ MAX_PROBLEMS = 20
 REORDERED = frozenset({"BShif", "CoIn"})
 """The tasks whose changed sentences hold the words of the original in another order."""
 
-Occurrence = tuple[int, str, str]
-"""A sentence's line, split and label."""
 Size = tuple[str, int]
 """A label and a number of tokens."""
 
@@ -30,11 +34,11 @@ class TargetWords:
     sentences: Counter[str] = field(default_factory=Counter)
     occurrences: Counter[str] = field(default_factory=Counter)
 
-    def observe(self, label: str, sentence: str) -> None:
-        tokens = sentence.lower().split()
-        words = set(tokens)
+    def observe(self, label: str, tokens: list[str]) -> None:
+        lowered = " ".join(tokens).lower().split()
+        words = set(lowered)
         self.sentences.update(words)
-        self.occurrences.update(tokens)
+        self.occurrences.update(lowered)
         self.candidates.setdefault(label, words).intersection_update(words)
 
     def can_be_target(self, word: str, size: int) -> bool:
@@ -43,40 +47,25 @@ class TargetWords:
 
 
 @dataclass(slots=True)
-class Versions:
-    """Sentences of the same words in another order and with another label: an original and its changed version."""
-
-    seen: dict[int, tuple[int, str, str]] = field(default_factory=dict)
-    count: int = 0
-    example: tuple[int, int] | None = None
-
-    def observe(self, number: int, label: str, sentence: str) -> None:
-        first = self.seen.setdefault(hash(tuple(sorted(sentence.lower().split()))), (number, label, sentence))
-        if first[1] != label and first[2] != sentence:
-            self.count += 1
-            self.example = self.example or (first[0], number)
-
-
-@dataclass(slots=True)
 class Content:
     """What a task file holds, as far as its checks need it."""
 
     task: Task
+    forms: Mapping[str, frozenset[str]] | None = None
+    """The target forms of each split, where a datasheet lists them."""
     counts: dict[str, Counter[str]] = field(default_factory=lambda: {split: Counter() for split in SPLITS})
     """Split -> label -> instances."""
     sizes: Counter[Size] = field(default_factory=Counter)
     first_lines: dict[tuple[str, str], int] = field(default_factory=dict)
     """Split and label -> the first line with them."""
     first_lines_by_size: dict[Size, int] = field(default_factory=dict)
-    seen: dict[str, Occurrence] = field(default_factory=dict)
-    """Sentence -> where it stands first."""
-    repeats: dict[str, list[Occurrence]] = field(default_factory=dict)
-    """Sentence -> all places of one that stands in more than one."""
+    places: Places = field(default_factory=Places)
+    formless: array[int] = field(default_factory=lambda: array("q"))
+    """The lines whose sentence should hold a target form of its split and does not."""
     problems: list[str] = field(default_factory=list)
     problem_count: int = 0
     read_to_end: bool = True
     targets: TargetWords | None = None
-    versions: Versions | None = None
 
     def complain(self, problem: object) -> None:
         self.problem_count += 1
@@ -89,22 +78,33 @@ class Content:
         size = (label, len(tokens))
         self.sizes[size] += 1
         self.first_lines_by_size.setdefault(size, number)
-        sentence = " ".join(tokens)
-        occurrence = (number, split, label)
-        first = self.seen.setdefault(sentence, occurrence)
-        if first is not occurrence:
-            self.repeats.setdefault(sentence, [first]).append(occurrence)
+        self.places.add(number, split, label, tokens, reordered=self.task.name in REORDERED)
         if self.targets is not None:
-            self.targets.observe(label, sentence)
-        if self.versions is not None:
-            self.versions.observe(number, label, sentence)
+            self.targets.observe(label, tokens)
+        if self.forms is not None and self._lacks_form(split, label, tokens):
+            self.formless.append(number)
+
+    def _lacks_form(self, split: str, label: str, tokens: list[str]) -> bool:
+        assert self.forms is not None
+        if label == "O" and self.task.name == "SOMO":  # an original sentence needs hold no replacement
+            return False
+        forms = self.forms[split]
+        return forms.isdisjoint(tokens) and forms.isdisjoint(" ".join(tokens).lower().split())
+
+    def count_formless(self) -> tuple[int, int]:
+        """Return how many sentences lack a target form, each counted once, and the first line of one."""
+        lines = np.intersect1d(np.array(self.formless, np.int64), self.places.first_numbers())
+        return len(lines), int(lines.min(initial=np.iinfo(np.int64).max))
 
 
-def read_content(path: Path, task: Task) -> Content:
-    """Read a task file; lines that break the format are kept as problems and left out of the rest."""
+def read_content(path: Path, task: Task, forms: Mapping[str, Any] | None = None) -> Content:
+    """Read a task file; lines that break the format are kept as problems and left out of the rest.
+
+    forms: the target forms of each split, where a datasheet lists them.
+    """
     content = Content(task)
     content.targets = TargetWords() if task.name == "WC" else None
-    content.versions = Versions() if task.name in REORDERED else None
+    content.forms = {split: frozenset(forms.get(split, ())) for split in SPLITS} if forms else None
     try:
         for number, line in iterate_lines(path):
             try:

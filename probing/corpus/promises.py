@@ -5,7 +5,7 @@ A promise that SentEval's own, verified file does not keep is a fact about it an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
@@ -16,7 +16,6 @@ from probing.corpus.content import Content
 from probing.dataset import SPLITS
 
 Severity = Literal["error", "warning", "note"]
-Forms = Mapping[str, Collection[str]]
 
 LENGTH_BINS = {"0": (5, 8), "1": (9, 12), "2": (13, 16), "3": (17, 20), "4": (21, 25), "5": (26, 28)}
 """SeLen's label -> the smallest and the largest number of tokens."""
@@ -45,11 +44,8 @@ class Finding:
     message: str
 
 
-def check_promises(content: Content, severity: Severity, forms: Forms | None = None) -> Iterator[Finding]:
-    """Yield the promises that a file does not keep, with the severity given, and those that it cannot show.
-
-    forms: the target forms of each split, where a datasheet lists them.
-    """
+def check_promises(content: Content, severity: Severity) -> Iterator[Finding]:
+    """Yield the promises that a file does not keep, with the severity given, and those that it cannot show."""
     yield from _check_classes(content)
     if content.task.name not in UNBALANCED:
         # A user's own task promises no balance.
@@ -58,7 +54,7 @@ def check_promises(content: Content, severity: Severity, forms: Forms | None = N
     if special is not None:
         yield from special(content, severity)
     if content.task.name in TARGET_FORMS:
-        yield from _check_forms(content, severity, forms)
+        yield from _check_forms(content, severity)
 
 
 def _check_classes(content: Content) -> Iterator[Finding]:
@@ -140,41 +136,33 @@ def correlate_with_length(content: Content) -> float | None:
 
 
 def _check_versions(content: Content, severity: Severity) -> Iterator[Finding]:
-    assert content.versions is not None
-    if content.versions.example is not None:
+    versions = content.places.versions()
+    if versions.count:
         # Only CoIn's authors promise that no sentence stands in both orders.
-        first, second = content.versions.example
+        first, second = versions.lines
         yield Finding(
             severity if content.task.name == "CoIn" else "note",
             "versions",
             "sentences with the words of another in another order, under the other label: "
-            f"{content.versions.count}, e.g. lines {first} and {second}",
+            f"{versions.count}, e.g. lines {first} and {second}",
         )
 
 
-def _check_forms(content: Content, severity: Severity, forms: Forms | None) -> Iterator[Finding]:
+def _check_forms(content: Content, severity: Severity) -> Iterator[Finding]:
     if content.task.name == "SOMO":
         yield Finding("note", "versions", "not checked: no sentence both as it was and with a word replaced")
-    if not forms:
+    if content.forms is None:
         form = TARGET_FORMS[content.task.name]
         message = f"not checkable from the file alone, which does not tell it: {form} in one partition only"
         yield Finding("note", "word forms", message)
         return
-    listed = {split: set(forms.get(split, ())) for split in SPLITS}
     for one, other in combinations(SPLITS, 2):
-        if shared := sorted(listed[one] & listed[other]):
+        if shared := sorted(content.forms[one] & content.forms[other]):
             message = f"target forms of {other} that are target forms of {one} too: {len(shared)}, e.g. {shared[0]!r}"
             yield Finding(severity, "word forms", message)
-    without = [
-        number
-        for sentence, (number, split, label) in content.seen.items()
-        # SOMO's original sentences need hold no replacement.
-        if (label != "O" or content.task.name != "SOMO")
-        and listed[split].isdisjoint(sentence.split())
-        and listed[split].isdisjoint(sentence.lower().split())
-    ]
-    if without:
-        message = f"sentences that hold no target form of their partition: {len(without)}, e.g. line {min(without)}"
+    count, line = content.count_formless()
+    if count:
+        message = f"sentences that hold no target form of their partition: {count}, e.g. line {line}"
         yield Finding(severity, "word forms", message)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from probing.corpus.content import MAX_PROBLEMS, TargetWords, Versions, read_content
+from probing.corpus.content import MAX_PROBLEMS, TargetWords, read_content
 from probing.tasks import get_task, own_task
 
 
@@ -23,12 +23,8 @@ def test_counts_and_first_lines(tmp_path: Path) -> None:
     assert content.sizes == {("PAST", 2): 2, ("PRES", 1): 1}
     assert content.first_lines == {("tr", "PAST"): 1, ("va", "PRES"): 2}
     assert content.first_lines_by_size == {("PAST", 2): 1, ("PRES", 1): 2}
-    assert (content.problems, content.repeats, content.read_to_end) == ([], {}, True)
-
-
-def test_all_places_of_a_repeated_sentence_are_kept(tmp_path: Path) -> None:
-    content = read(tmp_path, "tr\tA\tx y\ntr\tB\tz\nte\tB\tx  y\nva\tA\tx y\n")
-    assert content.repeats == {"x y": [(1, "tr", "A"), (3, "te", "B"), (4, "va", "A")]}
+    assert (content.problems, content.read_to_end) == ([], True)
+    assert content.places.numbers.tolist() == [1, 2, 3]
 
 
 def test_problems_are_kept_up_to_a_limit_and_the_good_lines_counted(tmp_path: Path) -> None:
@@ -54,19 +50,10 @@ def test_target_words_stand_once_in_every_sentence_of_their_label_only() -> None
         ("2", "the dog runs ."),
         ("2", "my dog ."),
     ]:
-        words.observe(label, sentence)
+        words.observe(label, sentence.split())
     assert words.candidates == {"1": {"cat", "."}, "2": {"dog", "."}}
     assert words.can_be_target("cat", 2)
     assert not words.can_be_target(".", 2)
-
-
-def test_versions_are_the_same_words_in_another_order_with_another_label() -> None:
-    versions = Versions()
-    versions.observe(1, "O", "I came and she left .")
-    versions.observe(2, "O", "she left and I came .")
-    versions.observe(3, "I", "She left and I came .")
-    versions.observe(4, "I", "nothing like it .")
-    assert (versions.count, versions.example) == (1, (1, 3))
 
 
 LINES = st.lists(
@@ -82,6 +69,3 @@ def test_every_line_is_counted_once(tmp_path_factory, lines) -> None:  # type: i
     path.write_text("".join(f"{split}\t{label}\t{' '.join(words)}\n" for split, label, words in lines))
     content = read_content(path, own_task(path))
     assert sum(counts.total() for counts in content.counts.values()) == content.sizes.total() == len(lines)
-    assert len(content.seen) == len({tuple(words) for _, _, words in lines})
-    single = len(content.seen) - len(content.repeats)
-    assert single + sum(len(places) for places in content.repeats.values()) == len(lines)

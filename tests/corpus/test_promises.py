@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 
 from probing.corpus.content import read_content
-from probing.corpus.promises import LENGTH_BINS, Finding, Forms, check_promises, correlate_with_length
+from probing.corpus.promises import LENGTH_BINS, Finding, check_promises, correlate_with_length
 from probing.tasks import Task, get_task, own_task
 
 
 def judge(
-    tmp_path: Path, task: Task | str, lines: list[tuple[str, str, str]], forms: Forms | None = None
+    tmp_path: Path, task: Task | str, lines: list[tuple[str, str, str]], forms: dict[str, list[str]] | None = None
 ) -> list[Finding]:
     task = get_task(task) if isinstance(task, str) else task
     path = tmp_path / f"{task.file}.txt"
     path.write_text("".join("\t".join(line) + "\n" for line in lines))
-    return list(check_promises(read_content(path, task), "warning", forms))
+    return list(check_promises(read_content(path, task, forms), "warning"))
 
 
 def two_classes(sizes: dict[str, tuple[int, int]], labels: str = "IO") -> list[tuple[str, str, str]]:
