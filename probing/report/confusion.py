@@ -12,7 +12,7 @@ from probing.errors import ProbingError
 from probing.report.groups import Cell
 
 SHOWN = 24
-"""A matrix has at most so many labels; where there are more, those that are least often in the wrong are put together."""
+"""A matrix has at most so many labels; of more, those with the fewest errors are put together."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

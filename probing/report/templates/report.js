@@ -1,0 +1,287 @@
+/* The page: views, sorting, hiding, hovering, and the charts that follow. A value is a list as page.py packs it. */
+
+const [MEAN, LOW, HIGH, TEXT, HALF, BEST, MARK] = [0, 1, 2, 3, 4, 5, 6];
+const WORST = 24; // labels whose accuracy is drawn
+const page = JSON.parse(document.getElementById("data").textContent);
+const card = document.getElementById("card");
+
+function fillSelect(select, names) {
+  select.replaceChildren(...names.map((name, place) => make("option", { value: place }, name)));
+}
+
+function panel(title, chart) {
+  return make("div", { class: "panel" }, make("h4", {}, title), chart);
+}
+
+function showSection(element, data) {
+  const find = (selector) => element.querySelector(selector);
+  const tasks = data.columns.filter((column) => column in data.tasks);
+  const cellOf = (model, task) => data.cells.find((cell) => cell.model === model && cell.task === task);
+  const body = find(".scores tbody");
+  const rows = [...body.rows];
+  const state = {
+    view: "accuracy",
+    reference: find(".reference select")?.value,
+    hidden: new Set(),
+    sort: { column: null, direction: "none" },
+    chosen: data.cells[0],
+    column: data.columns.length - 1,
+  };
+
+  const shownModels = () => data.models.map((_, model) => model).filter((model) => !state.hidden.has(model));
+  const valuesOf = (row) => (state.view === "difference" ? data.differences[state.reference] : data.views[state.view])[row];
+  const rowOf = (model) => data.rows.findIndex((row) => row.model === model);
+
+  /* The marks are those of the differences to the reference, whatever is shown. */
+  function markOf(row, column) {
+    const differences = data.differences[state.reference];
+    return (state.view === "accuracy" || state.view === "difference") && differences?.[row][column]?.[MARK] || "";
+  }
+
+  function fillTable() {
+    rows.forEach((line, row) => {
+      const values = valuesOf(row), model = data.rows[row].model;
+      line.hidden = state.hidden.has(model) || values.every((value) => value === null);
+      [...line.cells].slice(1).forEach((field, column) => {
+        const value = values[column];
+        field.classList.toggle("best", Boolean(value?.[BEST]));
+        field.replaceChildren(make("span", { class: "figure" }, value ? value[TEXT] : "–"));
+        if (value) field.append(make("span", { class: "mark" }, markOf(row, column)), make("span", { class: "half" }, value[HALF]));
+        const cell = cellOf(model, data.columns[column]);
+        field.classList.toggle("chosen", Boolean(cell) && cell === state.chosen);
+      });
+    });
+    const name = find(".reference-name");
+    if (name) name.textContent = data.models[state.reference];
+    sortTable();
+  }
+
+  function sortTable() {
+    const { column, direction } = state.sort;
+    find(".scores .columns").querySelectorAll("th[aria-sort]").forEach((head, place) => {
+      head.setAttribute("aria-sort", place === column ? direction : "none");
+    });
+    const key = (line) => valuesOf(rows.indexOf(line))[column]?.[MEAN] ?? -Infinity;
+    const ordered = [...rows];
+    if (direction === "descending") ordered.sort((a, b) => key(b) - key(a));
+    if (direction === "ascending") ordered.sort((a, b) => (key(a) === -Infinity) - (key(b) === -Infinity) || key(a) - key(b));
+    body.append(...ordered);
+  }
+
+  function drawDots() {
+    const charts = data.columns.map((column, place) => {
+      const points = shownModels().map((model) => ({ model, value: valuesOf(rowOf(model))[place] })).filter((point) => point.value);
+      if (!points.length) return null;
+      const baseline = state.view === "accuracy" ? data.tasks[column]?.majority ?? null : 0;
+      const low = Math.min(...points.map((point) => point.value[LOW])), high = Math.max(...points.map((point) => point.value[HIGH]));
+      const near = baseline !== null && baseline > low - (high - low) && baseline < high + (high - low);
+      return panel(column, dotPlot(points.map(({ model, value }) => ({
+        model, label: data.models[model], mean: value[MEAN], low: value[LOW], high: value[HIGH], text: `${value[TEXT]} ${value[HALF]}`,
+      })), { label: `${column}: ${state.view} of each model with its interval`, baseline: near ? baseline : null }));
+    });
+    find(".dots").replaceChildren(...charts.filter(Boolean));
+  }
+
+  function drawCurves() {
+    const what = find("select.curve").value;
+    const charts = tasks.map((task) => {
+      const series = data.cells.filter((cell) => cell.task === task && !state.hidden.has(cell.model)).flatMap((cell) =>
+        cell.seeds.filter((seed) => seed.epochs.length).map((seed) => ({
+          model: cell.model,
+          label: `${data.models[cell.model]}, seed ${seed.seed}`,
+          xs: seed.epochs,
+          ys: seed[what],
+          kept: seed.epochs.indexOf(seed.best),
+        })));
+      return series.length ? panel(task, linePlot(series, { label: `${task}: training curves` })) : null;
+    });
+    find(".curves").replaceChildren(...charts.filter(Boolean));
+  }
+
+  function drawCell() {
+    const cell = state.chosen;
+    if (!cell) return;
+    find("select.task").value = tasks.indexOf(cell.task);
+    find("select.model").value = cell.model;
+    find(".cell-facts").replaceChildren(seedTable(cell));
+    const seeds = cell.seeds.length;
+    const bars = data.tasks[cell.task].classes.map(([label, test], place) => ({
+      label,
+      share: test ? cell.right[place] / (test * seeds) : 0,
+      text: `${cell.right[place]} of ${test * seeds}`,
+    }));
+    const drawn = bars.length > WORST ? [...bars].sort((a, b) => a.share - b.share).slice(0, WORST) : bars;
+    find(".classes").replaceChildren(barPlot(drawn, { label: "accuracy by label" }));
+    if (drawn.length < bars.length) find(".classes").append(make("p", { class: "hint" }, `The ${WORST} lowest of ${bars.length} labels.`));
+    find(".confusion").replaceChildren(drawConfusion(cell.confusion));
+  }
+
+  function drawConfusion({ names, counts }) {
+    const totals = names.map((_, row) => counts.filter(([gold]) => gold === row).reduce((sum, [, , count]) => sum + count, 0));
+    const small = names.length > 8;
+    const fields = counts.map(([row, column, count]) => ({
+      row, column,
+      strength: count / totals[row],
+      text: small && String(count).length > 3 ? short(count) : String(count),
+      tip: `${names[row]} taken for ${names[column]}: ${count} of ${totals[row]}`,
+    }));
+    return heatMap(names, names, fields, { label: "confusion matrix", size: small ? 24 : 40, wide: small ? 30 : 52 });
+  }
+
+  function drawStacks() {
+    const place = find(".stacks");
+    if (!place) return;
+    place.replaceChildren(...data.stacks.map((stack) => {
+      const layers = Object.keys(stack.layers).map(Number).sort((a, b) => a - b);
+      const fields = tasks.flatMap((task, row) => {
+        const values = layers.map((layer) => data.views.accuracy[rowOf(stack.layers[layer])][data.columns.indexOf(task)]);
+        const means = values.filter(Boolean).map((value) => value[MEAN]);
+        const low = Math.min(...means), high = Math.max(...means);
+        return values.map((value, column) => value && {
+          row, column,
+          strength: high > low ? 0.05 + 0.9 * (value[MEAN] - low) / (high - low) : 0.5,
+          text: value[MEAN].toFixed(1),
+          tip: `${task}, layer ${layers[column]}: ${value[TEXT]} ${value[HALF]}`,
+        }).filter(Boolean);
+      });
+      const chart = heatMap(tasks, layers.map(String), fields, { label: `${stack.encoder}: accuracy by task and layer`, wide: 42 });
+      return make("div", { class: "panel" }, make("h4", {}, stack.encoder), make("div", { class: "scroller natural", tabindex: 0 }, chart));
+    }));
+  }
+
+  function drawCosts() {
+    const column = data.columns[state.column];
+    const points = shownModels().map((model) => {
+      const value = data.views.accuracy[rowOf(model)][state.column];
+      const cells = data.cells.filter((cell) => cell.model === model && (cell.task === column || !(column in data.tasks)));
+      const mean = (key) => cells.reduce((sum, cell) => sum + cell[key], 0) / cells.length;
+      return value && {
+        model, label: data.models[model], mean: value[MEAN], low: value[LOW], high: value[HIGH],
+        parameters: mean("parameters"), seconds: mean("seconds"),
+      };
+    }).filter(Boolean);
+    const plot = (key, unit) => scatterPlot(points.map((point) => ({
+      ...point, x: point[key], text: `${point.mean.toFixed(2)} at ${short(point[key])} ${unit}`,
+    })), { label: `accuracy against ${unit}`, xLabel: unit });
+    const charts = points.length ? [
+      panel("Accuracy against parameters", plot("parameters", "parameters")),
+      panel("Accuracy against training time", plot("seconds", "seconds per task and seed")),
+    ] : [make("p", { class: "hint" }, "No model that is shown has this figure.")];
+    find(".costs").replaceChildren(...charts);
+  }
+
+  function seedTable(cell) {
+    const head = ["seed", "test", "dev", "best epoch", "seconds"].map((name) => make("th", {}, name));
+    const lines = cell.seeds.map((seed) => make("tr", {}, ...[
+      seed.seed, seed.test.toFixed(2), seed.dev.toFixed(2), `${seed.best} of ${seed.epochs.length}`, seed.seconds,
+    ].map((text) => make("td", {}, String(text)))));
+    return make("table", { class: "seeds" }, make("tr", {}, ...head), ...lines);
+  }
+
+  function showCard(field, cell) {
+    const facts = cell.facts.flatMap(([name, text]) => [make("dt", {}, name), make("dd", {}, text)]);
+    card.replaceChildren(make("h4", {}, `${data.models[cell.model]} on ${cell.task}`), seedTable(cell), make("dl", {}, ...facts));
+    card.hidden = false;
+    const box = field.getBoundingClientRect(), size = card.getBoundingClientRect();
+    const below = box.bottom + size.height + 8 < innerHeight || box.top < size.height + 8;
+    card.style.left = `${Math.max(8, Math.min(box.left, innerWidth - size.width - 8))}px`;
+    card.style.top = `${below ? Math.min(box.bottom + 4, innerHeight - size.height - 4) : box.top - size.height - 4}px`;
+  }
+
+  function choose(cell) {
+    if (!cell) return;
+    state.chosen = cell;
+    fillTable();
+    drawCell();
+  }
+
+  /* One field of the table can be reached with Tab, the others with the arrow keys. */
+  function walk(event) {
+    const step = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];
+    const line = event.target.closest("tr");
+    if (!step || !line) return;
+    event.preventDefault();
+    const lines = [...body.rows].filter((one) => !one.hidden);
+    for (let row = lines.indexOf(line) + step[0], place = event.target.cellIndex + step[1]; ; row += step[0], place += step[1]) {
+      const next = lines[row]?.cells[place];
+      if (!next) return;
+      if (next.hasAttribute("tabindex")) return reach(next);
+    }
+  }
+
+  function reach(field) {
+    body.querySelectorAll('td[tabindex="0"]').forEach((other) => other.setAttribute("tabindex", -1));
+    field.setAttribute("tabindex", 0);
+    field.focus();
+  }
+
+  function listen() {
+    let first = 0;
+    rows.forEach((line, row) => [...line.cells].slice(1).forEach((field, column) => {
+      const cell = cellOf(data.rows[row].model, data.columns[column]);
+      if (!cell) return;
+      field.setAttribute("tabindex", first);
+      field.setAttribute("aria-describedby", "card");
+      first = -1;
+      field.addEventListener("mouseenter", () => showCard(field, cell));
+      field.addEventListener("focus", () => showCard(field, cell));
+      field.addEventListener("mouseleave", hideSoon);
+      field.addEventListener("blur", hideSoon);
+      field.addEventListener("click", () => choose(cell));
+      field.addEventListener("keydown", (event) => event.key === "Enter" && choose(cell));
+    }));
+    body.addEventListener("keydown", walk);
+    find(".scores .columns").querySelectorAll("button").forEach((button, column) => button.addEventListener("click", () => {
+      const next = { none: "descending", descending: "ascending", ascending: "none" };
+      state.sort = { column, direction: next[state.sort.column === column ? state.sort.direction : "none"] };
+      sortTable();
+    }));
+    find(".views").addEventListener("change", (event) => { state.view = event.target.value; fillTable(); drawDots(); });
+    find(".reference select")?.addEventListener("change", (event) => { state.reference = event.target.value; fillTable(); drawDots(); });
+    find(".models").addEventListener("change", (event) => {
+      const model = Number(event.target.value);
+      event.target.checked ? state.hidden.delete(model) : state.hidden.add(model);
+      update();
+    });
+    find("select.curve").addEventListener("change", drawCurves);
+    find("select.task").addEventListener("change", (event) => {
+      const task = tasks[event.target.value];
+      choose(cellOf(state.chosen.model, task) || data.cells.find((cell) => cell.task === task));
+    });
+    find("select.model").addEventListener("change", (event) => {
+      const model = Number(event.target.value);
+      choose(cellOf(model, state.chosen.task) || data.cells.find((cell) => cell.model === model));
+    });
+    find("select.cost-column").addEventListener("change", (event) => { state.column = Number(event.target.value); drawCosts(); });
+  }
+
+  function update() {
+    fillTable();
+    drawDots();
+    drawCurves();
+    drawCosts();
+  }
+
+  fillSelect(find("select.task"), tasks);
+  fillSelect(find("select.model"), data.models);
+  fillSelect(find("select.cost-column"), data.columns);
+  find("select.cost-column").value = state.column;
+  element.querySelectorAll(".swatch").forEach((swatch) => {
+    swatch.append(picture(14, 14, "", marker(Number(swatch.dataset.model), 7, 7, 4.5)));
+  });
+  listen();
+  update();
+  drawCell();
+  drawStacks();
+}
+
+let hiding = 0;
+function hideSoon() {
+  clearTimeout(hiding);
+  hiding = setTimeout(() => { if (!card.matches(":hover")) card.hidden = true; }, 120);
+}
+card.addEventListener("mouseleave", hideSoon);
+document.addEventListener("keydown", (event) => { if (event.key === "Escape") card.hidden = true; });
+
+page.sections.forEach((data, number) => showSection(document.querySelector(`[data-section="${number}"]`), data));
+showExplanations(document.getElementById("explanations"), page.explanations);
