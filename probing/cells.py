@@ -6,7 +6,6 @@ import dataclasses
 import datetime
 import math
 import platform
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,16 +16,18 @@ import torch
 from torch import Tensor, nn
 
 from probing import __version__, probes, training
+from probing.checkpoints import Checkpoint, Stopwatch, find_folder
 from probing.coding import Stage, describe_labels
 from probing.config import Config
 from probing.dataset import SPLITS, IndexedTask, Integers, PackedSplit, load_task
 from probing.display import Status
 from probing.encoders import trainable
+from probing.encoders.specification import find_trainable
 from probing.errors import ProbingError
 from probing.model.classifier import Classifier, build_classifier
 from probing.model.frozen import Frozen
 from probing.parts import Part, Parts, randomise_labels, take_splits
-from probing.registry import AGGREGATORS, ENCODERS, Found
+from probing.registry import AGGREGATORS, Found
 from probing.results import DataIdentity, Measure, ModelIdentity, Result, Scores, Store, Timing, make_key
 from probing.tasks import Task
 from probing.vectors import Entry
@@ -48,13 +49,22 @@ class Trained:
     def settings(self) -> dict[str, dict[str, Any]]:
         return self.config.as_dict()
 
-    def fit(self, cell: Cell, task: IndexedTask, parts: Parts, device: torch.device, on_progress: OnProgress) -> Fitted:
+    def fit(
+        self,
+        cell: Cell,
+        task: IndexedTask,
+        parts: Parts,
+        device: torch.device,
+        on_progress: OnProgress,
+        checkpoint: Checkpoint,
+    ) -> Fitted:
         found = AGGREGATORS.find(self.aggregator)
 
         def build(vocabulary_size: int) -> Classifier:
             return build_model(found, self.config, vocabulary_size=vocabulary_size, num_classes=len(task.labels))
 
-        return _train(_freeze(build) if self.untrained else build, self.config, cell, task, parts, device, on_progress)
+        chosen = _freeze(build) if self.untrained else build
+        return _train(chosen, self.config, cell, task, parts, device, on_progress, checkpoint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +81,16 @@ class FineTuned:
         settings = self.config.as_dict()
         return {"model": settings["model"], "training": settings["training"]}
 
-    def fit(self, cell: Cell, task: IndexedTask, parts: Parts, device: torch.device, on_progress: OnProgress) -> Fitted:
-        factory = ENCODERS.find(self.encoder).object
+    def fit(
+        self,
+        cell: Cell,
+        task: IndexedTask,
+        parts: Parts,
+        device: torch.device,
+        on_progress: OnProgress,
+        checkpoint: Checkpoint,
+    ) -> Fitted:
+        factory = find_trainable(self.encoder).object
 
         def build(vocabulary_size: int) -> Classifier:
             return trainable.build_classifier(
@@ -83,7 +101,8 @@ class FineTuned:
                 **dataclasses.asdict(self.config.model),
             )
 
-        return _train(_freeze(build) if self.untrained else build, self.config, cell, task, parts, device, on_progress)
+        chosen = _freeze(build) if self.untrained else build
+        return _train(chosen, self.config, cell, task, parts, device, on_progress, checkpoint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +121,15 @@ class Probed:
         probe = probes.get_probe(self.probe)
         return {"encoder": encoder, "probe": {"probe": probe.name, "standardise": probe.standardise}}
 
-    def fit(self, cell: Cell, task: IndexedTask, parts: Parts, device: torch.device, on_progress: OnProgress) -> Fitted:
+    def fit(
+        self,
+        cell: Cell,
+        task: IndexedTask,
+        parts: Parts,
+        device: torch.device,
+        on_progress: OnProgress,
+        checkpoint: Checkpoint,
+    ) -> Fitted:
         vectors = self.vectors.open(self.layer)
 
         def take(part: Part) -> probes.Vectors:
@@ -203,17 +230,23 @@ NARROW = 64
 """Up to this model_dim a training step is so small that a second thread hardly helps, and on a busy machine hurts."""
 
 
-def run_cell(cell: Cell, device: torch.device, on_status: Callable[[Status], None]) -> Result:
-    """Train and score one cell; a training that breaks down gives a failed record."""
-    started = time.monotonic()
+def run_cell(
+    cell: Cell, device: torch.device, on_status: Callable[[Status], None], *, results: Path | None = None
+) -> Result:
+    """Train and score one cell; a training that breaks down gives a failed record.
+
+    In the results folder, if there is one, a cell that was stopped finds its checkpoints.
+    """
+    stopwatch = Stopwatch()
+    folder = None if results is None else find_folder(cell.record_path(Store(results)))
     if cell.method.settings.get("model", {}).get("model_dim", math.inf) <= NARROW:
         torch.set_num_threads(1)
     scores, error, tokens = None, None, 0
     try:
-        scores, tokens = _score(cell, device, on_status)
+        scores, tokens = _score(cell, device, on_status, stopwatch, folder)
     except training.NonFiniteLossError as problem:
         error = str(problem)
-    seconds = time.monotonic() - started
+    seconds = stopwatch.seconds
     return Result(
         task=cell.task.name,
         family=cell.task.family,
@@ -242,13 +275,19 @@ def run_cell(cell: Cell, device: torch.device, on_status: Callable[[Status], Non
     )
 
 
-def _score(cell: Cell, device: torch.device, on_status: Callable[[Status], None]) -> tuple[Scores, int]:
+def _score(
+    cell: Cell,
+    device: torch.device,
+    on_status: Callable[[Status], None],
+    stopwatch: Stopwatch,
+    checkpoints: Path | None,
+) -> tuple[Scores, int]:
     task = load_task(cell.path)
     if task.sha256 != cell.data.sha256:
         raise ProbingError(f"{cell.path}: the file changed while the run went on. Start the run again")
     if device.type == "cuda":
         torch.use_deterministic_algorithms(True, warn_only=True)
-    started, tokens = time.monotonic(), 0
+    tokens = 0
     parts = randomise_labels(task) if cell.measure == "random-labels" else take_splits(task)
 
     def fit(train: Part, stage: Stage = WHOLE) -> Fitted:
@@ -257,9 +296,17 @@ def _score(cell: Cell, device: torch.device, on_status: Callable[[Status], None]
         before = tokens
 
         def report(progress: training.Progress) -> None:
-            on_status(_status(cell, progress, stage, before + progress.tokens, time.monotonic() - started))
+            on_status(_status(cell, progress, stage, before + progress.tokens, stopwatch.seconds))
 
-        fitted = cell.method.fit(cell, task, {**parts, "tr": train}, device, report)
+        checkpoint = Checkpoint(
+            checkpoints,
+            key=cell.key,
+            device=device,
+            name=f"training-{stage.number}",
+            stopwatch=stopwatch,
+            on_note=lambda text: on_status(Status.remark(cell.name, text)),
+        )
+        fitted = cell.method.fit(cell, task, {**parts, "tr": train}, device, report, checkpoint)
         tokens += fitted.outcome.tokens
         return fitted
 
@@ -307,6 +354,7 @@ def _train(
     parts: Parts,
     device: torch.device,
     on_progress: OnProgress,
+    checkpoint: Checkpoint,
 ) -> Fitted:
     """Train the model that `build` makes for a size of the vocabulary."""
     settings = dataclasses.asdict(config.training)
@@ -321,6 +369,7 @@ def _train(
         seed=cell.seed,
         device=device,
         on_progress=on_progress,
+        checkpoint=checkpoint,
         **settings,
     )
     return Fitted(

@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -26,7 +26,7 @@ from probing.results import publish
 
 FORMAT = 1
 FOLDER = "checkpoints"
-"""In the results folder; each cell has a folder of its own there."""
+"""Of a results folder; each cell has a folder of its own there, named as its record."""
 MINUTES = 3.0
 """Between two checkpoints within an epoch."""
 QUICK_SECONDS, QUICK_BYTES = 1.0, 64 << 20
@@ -46,8 +46,23 @@ class Resumable(Protocol):
         """Take over a state; one that does not fit is a ValueError, KeyError or TypeError and changes nothing."""
 
 
+class Stopwatch:
+    """Counts the seconds that a cell takes, those of earlier processes included."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._started = clock, clock()
+
+    @property
+    def seconds(self) -> float:
+        return self._clock() - self._started
+
+    def add(self, seconds: float) -> None:
+        """Count what an earlier process took."""
+        self._started -= seconds
+
+
 class Checkpoint:
-    """The checkpoint of one training, and the clock that counts its seconds over all interruptions."""
+    """The checkpoint of one training; without a folder nothing is kept."""
 
     def __init__(
         self,
@@ -55,31 +70,28 @@ class Checkpoint:
         *,
         key: str,
         device: torch.device,
+        name: str = "training",
+        stopwatch: Stopwatch | None = None,
         on_note: Callable[[str], None] = lambda text: None,
         minutes: float = MINUTES,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.path = folder / "training.safetensors" if folder is not None else None
-        self.about = {"format": FORMAT, "key": key, "torch": torch.__version__, "device": str(device)}
-        self.on_note, self.minutes, self.clock = on_note, minutes, clock
-        self._started = self._saved_at = clock()
+        self.path = folder / f"{name}.safetensors" if folder is not None else None
+        self.about = {"format": FORMAT, "key": key, "name": name, "torch": torch.__version__, "device": str(device)}
+        self.stopwatch, self.on_note, self.minutes = stopwatch or Stopwatch(), on_note, minutes
+        self._began = self._saved_at = self.stopwatch.seconds
         self._seconds_to_save: float | None = None
         self._warned = False
 
     @property
-    def seconds(self) -> float:
-        """How long the training has taken, by earlier processes too."""
-        return self.clock() - self._started
-
-    @property
     def is_due(self) -> bool:
-        return self.clock() - self._saved_at >= 60 * self.minutes
+        """Whether the last one is some minutes old."""
+        return self.path is not None and self.stopwatch.seconds - self._saved_at >= 60 * self.minutes
 
     def save(self, state: Resumable) -> None:
         """Write the state; if that cannot be done, say so once and go on."""
         if self.path is None:
             return
-        began = self.clock()
+        began = self.stopwatch.seconds
         try:
             self._write(self.path, state)
         except (OSError, SafetensorError, RuntimeError, ValueError, KeyError) as error:
@@ -87,7 +99,7 @@ class Checkpoint:
             if not self._warned:
                 self.on_note(f"{self.path}: no checkpoint can be written ({error}). The training goes on without")
             self._warned = True
-        self._saved_at = self.clock()
+        self._saved_at = self.stopwatch.seconds
         self._seconds_to_save = self._saved_at - began
 
     def save_if_quick(self, state: Resumable) -> None:
@@ -101,7 +113,8 @@ class Checkpoint:
 
     def _write(self, path: Path, state: Resumable) -> None:
         tensors, facts = _separate(state.tensors()), state.facts()
-        about = {**self.about, "threads": torch.get_num_threads(), "seconds": self.seconds, "facts": facts}
+        seconds = self.stopwatch.seconds - self._began
+        about = {**self.about, "threads": torch.get_num_threads(), "seconds": seconds, "facts": facts}
         text = json.dumps(about, allow_nan=False)
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_suffix(".partial")
@@ -129,7 +142,8 @@ class Checkpoint:
             self._set_aside(self.path, " ".join(str(error).split()) or type(error).__name__)
             return False
         torch.set_num_threads(about["threads"])  # another number of threads could change the last digits
-        self._started -= about["seconds"]
+        self.stopwatch.add(about["seconds"])
+        self._saved_at = self.stopwatch.seconds
         return True
 
     def _check(self, text: str) -> dict[str, Any]:
@@ -154,14 +168,28 @@ class Checkpoint:
         )
 
 
-def discard(folder: Path) -> None:
-    """Remove a cell's checkpoint, and what a killed process left of one; what was set aside stays."""
+def find_folder(record: Path) -> Path:
+    """Return where the checkpoints of the cell with this record go."""
+    return record.parent / FOLDER / record.stem
+
+
+def discard(record: Path) -> None:
+    """Remove the checkpoints of a cell, and what a killed process left of them; what was set aside stays."""
+    folder = find_folder(record)
     with contextlib.suppress(OSError):
         for path in folder.iterdir():
             if path.suffix != ".damaged":
                 path.unlink(missing_ok=True)
         folder.rmdir()
         folder.parent.rmdir()
+
+
+def discard_finished(results: Path, unfinished: Collection[Path]) -> None:
+    """Remove the checkpoints of cells whose records are there: a process was killed in between."""
+    for folder in (results / FOLDER).glob("*"):
+        record = results / f"{folder.name}.json"
+        if record not in unfinished and record.is_file():
+            discard(record)
 
 
 def check_fit(tensors: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:

@@ -27,6 +27,12 @@ class Status:
     epoch_ended: bool
     stage: str = ""
     """Which of its trainings, if it has several."""
+    note: str = ""
+
+    @classmethod
+    def remark(cls, cell: str, note: str) -> Status:
+        """Return a status that is only a line to be shown."""
+        return cls(cell, 0, 0, 0.0, 0.0, None, 0.0, epoch_ended=False, note=note)
 
 
 @dataclass(slots=True)
@@ -111,6 +117,9 @@ class Display:
 
     def update(self, status: Status) -> None:
         """Show how far a cell has come."""
+        if status.note:
+            self.warn(f"{status.cell}: {status.note}")
+            return
         if status.cell in self._ended:  # from another process a status can come later than the outcome
             return
         self._fractions[status.cell] = status.fraction

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from probing.cells import Cell
+from probing.checkpoints import discard, discard_finished
 from probing.display import Display
 from probing.errors import ProbingError
 from probing.leases import Lease, Leases, Owner
@@ -65,6 +66,7 @@ def execute(
     waiting: Sequence[Waiting], store: Store, workers: Workers, run_cell: RunCell[Cell, Result], display: Display
 ) -> Generator[Ended, None, None]:
     """Yield each cell when its record is there; what others run is waited for, and taken over if they die."""
+    discard_finished(store.folder, {item.path for item in waiting})
     with (
         closing(Leases.of(store.folder)) as leases,
         workers.open(run_cell, len(waiting), display.update) as slots,
@@ -133,6 +135,7 @@ class _Execution:
             self.waiting.append(item)
         else:
             self.store.save(future.result())
+            discard(item.path)
             yield Ended(item.cell, future.result(), here=True)
         self.leases.release(lease)
 

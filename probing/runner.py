@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -126,7 +127,8 @@ def _execute(waiting: Sequence[Waiting], store: Store, workers: Workers, display
         if routed := [method for method in trained if method.aggregator != "base"]:  # compile before the workers start
             display.detail(f"routing: {describe_routing(routed[0].config.routing.implementation, workers.device)}")
         display.detail(workers.description)
-        with display.running(len(waiting)), closing(execute(waiting, store, workers, run_cell, display)) as all_ended:
+        run_one = partial(run_cell, results=store.folder.resolve())
+        with display.running(len(waiting)), closing(execute(waiting, store, workers, run_one, display)) as all_ended:
             for ended in all_ended:
                 counts[ended.result.status] += 1
                 counts["elsewhere"] += not ended.here

@@ -187,11 +187,11 @@ def test_ctrl_c_keeps_what_is_finished(
     real = runner.run_cell
     calls: list[int] = []
 
-    def interrupted(*arguments: Any) -> Result:
+    def interrupted(*arguments: Any, **options: Any) -> Result:
         calls.append(1)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return real(*arguments)
+        return real(*arguments, **options)
 
     monkeypatch.setattr(runner, "run_cell", interrupted)
     results = tmp_path / "results"
