@@ -11,6 +11,7 @@ from tabulate import tabulate
 
 from probing.errors import ProbingError
 from probing.report.claims import Claim
+from probing.report.explanations import load_explanations
 from probing.report.frame import make_frame
 from probing.report.table import Row, Table, Value, make_tables
 from probing.results import Result, Store
@@ -32,6 +33,17 @@ def load_and_render(
     results = Store(folder).load(on_damaged)
     if not results:
         raise ProbingError(f"{folder}: no results there. Run `probe run --task all --aggregator all` first")
+    if format == "html":
+        from probing.report.html import render_html  # jinja2 is not needed for the other formats
+
+        explanations = load_explanations(folder, on_damaged)
+        return render_html(
+            results,
+            folder=folder.name,
+            against_paper=against_paper,
+            reference=reference,
+            explanations=explanations,
+        )
     return render(results, format, against_paper=against_paper, reference=reference, colour=colour)
 
 
