@@ -219,6 +219,8 @@ class Fitted:
     parameters: int
     vocabulary_size: int
     configurations: list[dict[str, Any]] = dataclasses.field(default_factory=list)
+    model: nn.Module | None = None
+    """What was trained, unless it is a probe on frozen vectors."""
 
     def predict(self, part: Part) -> Integers:
         """Return the predicted class of each sentence."""
@@ -239,8 +241,7 @@ def run_cell(
     """
     stopwatch = Stopwatch()
     folder = None if results is None else find_folder(cell.record_path(Store(results)))
-    if cell.method.settings.get("model", {}).get("model_dim", math.inf) <= NARROW:
-        torch.set_num_threads(1)
+    limit_threads(cell)
     scores, error, tokens = None, None, 0
     try:
         scores, tokens = _score(cell, device, on_status, stopwatch, folder)
@@ -273,6 +274,12 @@ def run_cell(
         key=cell.key,
         measure=cell.measure,
     )
+
+
+def limit_threads(cell: Cell) -> None:
+    """Take one thread for a narrow model."""
+    if cell.method.settings.get("model", {}).get("model_dim", math.inf) <= NARROW:
+        torch.set_num_threads(1)
 
 
 def _score(
@@ -377,6 +384,7 @@ def _train(
         lambda part: _score_batches(model, part.pack(splits[part.split]), device),
         parameters=sum(parameter.numel() for parameter in model.parameters()),
         vocabulary_size=vocabulary_size,
+        model=model,
     )
 
 
