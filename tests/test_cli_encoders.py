@@ -43,7 +43,8 @@ def test_an_encoder_is_run_reported_cached_and_cleared() -> None:
 def test_encoders_are_listed() -> None:
     lines = probe("encoders")[1].splitlines()
     assert lines[2].startswith("bag-of-words")
-    assert lines[-1].startswith("module:Name, file.py:Name")
+    assert lines[-2].startswith("module:Name, file.py:Name")
+    assert lines[-1].startswith("NAME=SPEC ")
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -93,21 +95,13 @@ class Interrupted(Lengths):
 def test_an_interrupted_embedding_goes_on_where_it_stopped(data: IndexedTask) -> None:
     with pytest.raises(KeyboardInterrupt):
         fill(data, Interrupted())
-    assert [(item.complete, item.encoder) for item in list_cached()] == [(False, "?")]
+    (left,) = list_cached()
+    assert (left.encoder, left.rows, left.sentences, left.is_complete) == ("mine.py:Mine", 8, 18, False)
+    assert vectors.describe_cached()[0][:4] == ("mine.py:Mine", "words", "8 of 18", 2)
     encoder = Lengths()
     resumed = fill(data, encoder)
     assert encoder.batches == [4, 4, 2]
     assert resumed.open(None)["te"].tolist() == [[n, n + 2] for n in range(1, 7)]
-
-
-@pytest.mark.parametrize("damage", ["", "{", '{"rows": 8}', "[]", '{"rows": "x", "dim": 2}'])
-def test_a_damaged_note_of_progress_starts_anew(data: IndexedTask, damage: str) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        fill(data, Interrupted())
-    (Entry.build(RECIPE, data, "float32").partial / "progress.json").write_text(damage, encoding="utf-8")
-    encoder = Lengths()
-    fill(data, encoder)
-    assert len(encoder.batches) == 5
 
 
 def test_half_precision(data: IndexedTask) -> None:
@@ -129,6 +123,17 @@ def test_layers_are_embedded_once_and_read_one_by_one(data: IndexedTask) -> None
     assert len(encoder.batches) == 5
     assert entry.open(0)["va"].tolist()[1] == [2, 4]
     assert entry.open(3)["va"].tolist()[1] == [20, 40]
+
+
+def test_all_layers_serve_for_one(data: IndexedTask) -> None:
+    one = dataclasses.replace(RECIPE, layers=(3,), all_layers=(0, 3))
+    everything = dataclasses.replace(one, layers=(0, 3))
+    assert Entry.build(one, data, "float32").folder != Entry.build(everything, data, "float32").folder
+    entry = fill(data, encoder_of(lambda rows, number: np.stack([rows, np.array(rows) * 10], 1)), everything)
+    assert Entry.build(one, data, "float32") == entry
+    assert entry.open(3)["te"].tolist()[0] == [10, 30]
+    assert not Entry.build(one, data, "float16").is_complete
+    assert not Entry.build(dataclasses.replace(one, settings={"pooling": "max"}), data, "float32").is_complete
 
 
 def encoder_of(rows: Callable[[list[list[str]], int], Any]) -> Any:
@@ -156,6 +161,17 @@ def encoder_of(rows: Callable[[list[list[str]], int], Any]) -> Any:
         ),
         (lambda v, n: None if n == 2 else v, "encode must return an array (n, dim) of numbers. Got NoneType"),
         (lambda v, n: [["a", "b"]] * 4 if n == 2 else v, "encode must return an array (n, dim) of numbers. Got list"),
+        (
+            lambda v, n: np.array(v, complex) if n == 2 else v,
+            "an array (n, dim) of numbers. Got ndarray of shape (4, 2) and type complex128",
+        ),
+        (
+            lambda v, n: np.array(v, object) if n == 2 else v,
+            "an array (n, dim) of numbers. Got ndarray of shape (4, 2) and type object",
+        ),
+        (lambda v, n: {"a": v} if n == 2 else v, "of numbers. Got dict of shape () and type object"),
+        (lambda v, n: torch.tensor(v).to_sparse() if n == 2 else v, "Its rows cannot be put together: "),
+        (lambda v, n: np.full((4, 2), 1e39) if n == 2 else v, "a vector holds a number too large for float32"),
         (lambda v, n: np.zeros((4, 0)) if n == 2 else v, "encode returned vectors of dimension 0"),
         (lambda v, n: v[9] if n == 2 else v, "encode failed: IndexError: list index out of range"),
     ],
@@ -164,8 +180,7 @@ def test_a_wrong_return_names_the_encoder_and_the_batch(data: IndexedTask, rows:
     with pytest.raises(ProbingError) as error:
         fill(data, encoder_of(rows))
     message = str(error.value)
-    assert message.startswith("encoder 'mine.py:Mine', batch 2")
-    assert "(sentences 5 to 8)" in message
+    assert message.startswith("encoder 'mine.py:Mine', batch 2 of words (sentences 5 to 8): ")
     assert text in message
 
 
@@ -193,6 +208,15 @@ def test_an_encoder_is_prepared_with_all_sentences(data: IndexedTask) -> None:
     assert encoder.all[0] == ["x", "yyy"]
 
 
+def test_an_encoder_that_cannot_be_prepared_is_named(data: IndexedTask) -> None:
+    class Unprepared(Lengths):
+        def prepare(self, sentences: list[list[str]]) -> None:
+            raise KeyError("vocabulary")
+
+    with pytest.raises(ProbingError, match=r"^encoder 'mine.py:Mine', words: prepare failed: KeyError: 'vocabulary'$"):
+        fill(data, Unprepared())
+
+
 def test_rows_of_a_file_follow_its_lines(data: IndexedTask, tmp_path: Path) -> None:
     np.save(tmp_path / "lines.npy", np.arange(36.0).reshape(18, 2))
     opened = fill(data, PrecomputedVectors(tmp_path / "lines.npy")).open(None)
@@ -203,11 +227,20 @@ def test_rows_of_a_file_follow_its_lines(data: IndexedTask, tmp_path: Path) -> N
         fill(data, PrecomputedVectors(tmp_path / "short.npy"), dataclasses.replace(RECIPE, version="short"))
 
 
+def test_a_row_that_is_not_finite_is_named_by_its_line(data: IndexedTask, tmp_path: Path) -> None:
+    rows = np.zeros((18, 2))
+    rows[4, 1] = np.inf
+    np.save(tmp_path / "lines.npy", rows)
+    with pytest.raises(ProbingError, match=r"encoder 'mine.py:Mine': the vector of .*words.txt:5 is not finite"):
+        fill(data, PrecomputedVectors(tmp_path / "lines.npy"))
+
+
 def test_list_and_clear(data: IndexedTask) -> None:
     fill(data, Lengths())
     fill(data, Lengths(), dataclasses.replace(RECIPE, name="other"))
     (first, _) = list_cached()
-    assert (first.task, first.rows, first.dim, first.layers, first.dtype) == ("words", 18, 2, 1, "float32")
+    assert (first.task, first.sentences, first.dim, first.layers, first.dtype) == ("words", 18, 2, 1, "float32")
+    assert first.is_complete
     assert first.size > 18 * 2 * 4
     with pytest.raises(ProbingError, match="no cached vectors of encoder 'none'. Cached: mine.py:Mine, other"):
         clear_cached("none")
@@ -215,6 +248,99 @@ def test_list_and_clear(data: IndexedTask) -> None:
     assert [row[0] for row in vectors.describe_cached()] == ["mine.py:Mine"]
     assert clear_cached()[0] == 1
     assert list_cached() == []
+
+
+def test_what_is_being_embedded_is_not_deleted(data: IndexedTask) -> None:
+    class Clearing(Lengths):
+        def encode(self, sentences: list[list[str]]) -> Any:
+            with pytest.raises(ProbingError, match="words mine.py:Mine is being embedded by another process. Wait for"):
+                clear_cached()
+            return super().encode(sentences)
+
+    assert fill(data, Clearing()).open(None)["te"].tolist()[0] == [1, 3]
+
+
+def test_what_is_left_of_a_deleted_entry_is_replaced(data: IndexedTask) -> None:
+    entry = fill(data, Lengths())
+    (entry.folder / "about.json").unlink()
+    assert not entry.is_complete
+    assert fill(data, Lengths()).open(None)["te"].tolist()[0] == [1, 3]
+
+
+SLOW_ENCODER = """
+import sys
+from pathlib import Path
+from probing import vectors
+from probing.dataset import load_task
+from probing.encoders.encoder import Recipe
+from probing.tasks import own_task
+import logging
+logging.basicConfig(level=logging.INFO)
+vectors.BATCH = 1
+
+class Slow:
+    def encode(self, sentences):
+        print("encode", flush=True)
+        sys.stdin.read()  # until the other process waits
+        return [[len(tokens[0]), len(tokens[-1])] for tokens in sentences]
+
+data = load_task(Path(sys.argv[1]))
+recipe = Recipe(name="slow", label="Slow", version="1", load=lambda device: None)
+entry = vectors.Entry.build(recipe, data, "float32")
+vectors.embed(entry, Slow(), own_task(data.path), data)
+print(entry.open(None)["te"].tolist())
+"""
+
+
+def test_two_processes_do_not_embed_the_same_twice(data: IndexedTask) -> None:
+    command = [sys.executable, "-c", SLOW_ENCODER, str(data.path)]
+    pipe = subprocess.PIPE
+    first = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
+    with first:
+        assert first.stdout is not None
+        assert first.stdout.readline() == "encode\n"
+        with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as second:
+            assert second.stderr is not None
+            assert "another process is embedding the same sentences; waiting for it" in second.stderr.readline()
+            outputs = first.communicate()[0], second.communicate()[0]
+    expected = f"{[[float(n), float(n + 2)] for n in range(1, 7)]}\n"
+    assert outputs == ("encode\n" * 17 + expected, expected)
+    assert [path.name for path in list_cached()[0].folder.parent.iterdir()] == [list_cached()[0].folder.name]
+
+
+LITTLE_MEMORY = """
+import resource, sys
+from pathlib import Path
+import numpy as np
+from probing import vectors
+from probing.dataset import load_task
+from probing.encoders.encoder import Recipe
+from probing.tasks import own_task
+
+DIM = 1 << 20
+vectors.BATCH = 1
+
+class Wide:
+    def encode(self, sentences):
+        return np.full((1, DIM), len(sentences[0][0]), np.float32)
+
+data = load_task(Path(sys.argv[1]))
+recipe = Recipe(name="wide", label="Wide", version="1", load=lambda device: None)
+entry = vectors.Entry.build(recipe, data, "float32")
+used = 1024 * int(next(line for line in open("/proc/self/status") if line.startswith("VmSize")).split()[1])
+resource.setrlimit(resource.RLIMIT_AS, (used + 32 * DIM, resource.RLIM_INFINITY))
+vectors.embed(entry, Wide(), own_task(data.path), data)
+resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+print(entry.open(None)["te"][:, 0].tolist(), (entry.folder / "vectors.safetensors").stat().st_size // DIM)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_vectors_may_be_larger_than_memory(data: IndexedTask) -> None:
+    """72 MiB of vectors are written in an address space with room for 32 MiB."""
+    command = [sys.executable, "-c", LITTLE_MEMORY, str(data.path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("[1.0, 2.0, 3.0, 4.0, 5.0, 6.0] 72\n", "")
 
 
 def test_vectors_that_were_deleted_are_named(data: IndexedTask) -> None:

@@ -46,6 +46,8 @@ class Recipe:
     """What was asked for beside the name: pooling, …"""
     layers: tuple[int, ...] | None = None
     """For an encoder whose `encode` returns (n, layers, dim): which layers they are."""
+    all_layers: tuple[int, ...] | None = None
+    """Which layers there are."""
     load: Callable[[torch.device], Any]
     """Return an `Encoder`, or `Rows`."""
     load_untrained: Callable[[torch.device, int], Any] | None = None
@@ -80,8 +82,20 @@ def no_untrained_form(name: str) -> ProbingError:
     )
 
 
-def as_matrix(encoder: str, batch: str, sentences: int, vectors: Any, *, layers: int | None) -> NDArray[Any]:
-    """Return what an encoder gave for a batch as numbers (n, layers, dim), or say what is wrong with it."""
+def as_matrix(
+    encoder: str,
+    batch: str,
+    sentences: int,
+    vectors: Any,
+    *,
+    layers: int | None,
+    dim: int | None = None,
+    dtype: str = "float32",
+) -> NDArray[Any]:
+    """Return what an encoder gave for a batch as numbers (n, layers, dim), or say what is wrong with it.
+
+    The dimension is that of the batches before, if there were any.
+    """
 
     def wrong(what: str) -> ProbingError:
         return ProbingError(f"encoder {encoder!r}, {batch}: {what}")
@@ -105,6 +119,12 @@ def as_matrix(encoder: str, batch: str, sentences: int, vectors: Any, *, layers:
     if not np.isfinite(matrix).all():
         row = int(np.flatnonzero(~np.isfinite(matrix.reshape(sentences, -1)).all(1))[0])
         raise wrong(f"the vector of its sentence {row + 1} is not finite (it holds NaN or infinity)")
+    if matrix.shape[-1] != (dim or matrix.shape[-1]):
+        raise wrong(f"vectors of dimension {matrix.shape[-1]}, but {dim} before")
+    with np.errstate(over="ignore"):
+        matrix = matrix.astype(dtype, copy=False)
+    if not np.isfinite(matrix).all():
+        raise wrong(f"a vector holds a number too large for {dtype}")
     return matrix[:, None] if layers is None else matrix
 
 

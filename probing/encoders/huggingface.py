@@ -40,6 +40,7 @@ def make_recipe(target: str, *, layer: str, pooling: str) -> Recipe:
         version=f"{describe_version(spec, target)}; transformers {library}",
         settings={"pooling": pooling},
         layers=layers,
+        all_layers=_choose_layers(spec, "all", num_layers),
         load=lambda device: HuggingFaceEncoder(target, layers, pooling, device),
         load_untrained=lambda device, seed: HuggingFaceEncoder(target, layers, pooling, device, weights_seed=seed),
     )

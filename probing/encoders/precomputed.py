@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
+import torch
+from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
 from probing.dataset import hash_file
@@ -30,40 +35,76 @@ def make_recipe(target: str) -> Recipe:
 
 
 class PrecomputedVectors:
-    """Arrays of a file; an array is called after its task, unless it is the only one."""
+    """Arrays of a file; an array is called after its task, unless it is the only one and for a single task."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.arrays = _open_arrays(path)
+        self.names = _list_arrays(path)
+        self.only_for: Task | None = None
 
     def rows(self, task: Task, path: Path) -> NDArray[Any]:
         """Return the vectors of all lines of a task file, in its order."""
+        array = _read_array(self.path, self._find(task))
+        if array.ndim != 2 or array.dtype.kind not in "fiub" or not array.shape[1]:
+            raise ProbingError(
+                f"{self.path}: expected numbers (lines, dim) for task {task.name}. "
+                f"Got an array of shape {array.shape} and type {array.dtype}"
+            )
+        return array
+
+    def _find(self, task: Task) -> str:
         spellings = {spelling.lower() for spelling in task.spellings}
-        found = [name for name in self.arrays if name.lower() in spellings]
-        if not found and len(self.arrays) == 1:
-            found = list(self.arrays)
+        found = [name for name in self.names if name.lower() in spellings]
+        if not found and len(self.names) == 1 and self.only_for in (None, task):
+            self.only_for = task
+            found = self.names
         if len(found) != 1:
             raise ProbingError(
-                f"{self.path}: no array for task {task.name}. Arrays there: {', '.join(self.arrays)}; "
+                f"{self.path}: no array for task {task.name}. Arrays there: {', '.join(self.names)}"
+                f"{f' (taken for {self.only_for.name})' if self.only_for else ''}; "
                 f"expected one called {' or '.join(task.spellings)}"
             )
-        return self.arrays[found[0]]
+        return found[0]
 
 
-def _open_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """Return the arrays by name; all but those of .npz stay on disk until they are read."""
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    from safetensors import SafetensorError
+
     try:
-        if path.suffix == ".npy":
-            return {path.stem: np.load(path, mmap_mode="r", allow_pickle=False)}
-        if path.suffix == ".npz":
-            with np.load(path, allow_pickle=False) as arrays:
-                return dict(arrays)
-        from safetensors import SafetensorError, safe_open
+        yield
+    except (OSError, ValueError, EOFError, TypeError, BadZipFile, SafetensorError) as error:
+        raise ProbingError(f"{path}: no vectors can be read from it ({error})") from None
 
-        try:
-            with safe_open(path, framework="pt") as tensors:
-                return {name: tensors.get_tensor(name).float().numpy() for name in tensors.keys()}  # noqa: SIM118
-        except SafetensorError as error:
-            raise ValueError(str(error)) from None
-    except (OSError, ValueError, EOFError) as error:
-        raise ProbingError(f"{path}: not a whole file of vectors ({error})") from None
+
+def _list_arrays(path: Path) -> list[str]:
+    with _reading(path):
+        if path.suffix == ".npy":
+            return [path.stem]
+        with _open(path) as arrays:
+            return list(arrays.keys())
+
+
+def _read_array(path: Path, name: str) -> NDArray[Any]:
+    """Return one array; all but those of .npz stay on disk until they are used."""
+    with _reading(path):
+        if path.suffix == ".npy":
+            array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+            return array
+        with _open(path) as arrays:
+            if path.suffix == ".npz":
+                return np.asarray(arrays[name])
+            tensor = arrays.get_tensor(name)
+            return np.asarray(tensor.float() if tensor.dtype == torch.bfloat16 else tensor)
+
+
+@contextmanager
+def _open(path: Path) -> Iterator[Any]:
+    if path.suffix == ".npz":
+        with path.open("rb") as file, NpzFile(file, allow_pickle=False) as arrays:
+            yield arrays
+        return
+    from safetensors import safe_open
+
+    with safe_open(path, framework="pt") as tensors:
+        yield tensors

@@ -1,8 +1,13 @@
-"""`--encoder SPEC` becomes a recipe: a built-in, an installed plug-in, module:Name, file.py:Name, or an adapter."""
+"""`--encoder SPEC` becomes a recipe: a built-in, an installed plug-in, module:Name, file.py:Name, or an adapter.
+
+NAME=SPEC is the same encoder, called NAME in tables.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -23,6 +28,23 @@ ADAPTERS = {
 
 def find_encoder(spec: str, *, layer: str | None = None, pooling: str | None = None) -> Recipe:
     """Return the recipe of the encoder that a specification names; layer and pooling are Hugging Face models' only."""
+    label, spec = _split_label(spec)
+    recipe = _find_encoder(spec, layer, pooling)
+    return dataclasses.replace(recipe, label=label) if label else recipe
+
+
+def _split_label(spec: str) -> tuple[str | None, str]:
+    """Return NAME and SPEC of NAME=SPEC; a name has no / or :, so that a path may have an =."""
+    match = re.fullmatch(r"\s*([^/:=]*?)\s*=(.*)", spec)
+    if match is None:
+        return None, spec
+    label, rest = match.groups()
+    if not label or not rest:
+        raise ProbingError(f"encoder {spec!r}: expected SPEC, or NAME=SPEC to call it NAME in tables")
+    return label, rest
+
+
+def _find_encoder(spec: str, layer: str | None, pooling: str | None) -> Recipe:
     kind, colon, target = spec.partition(":")
     if kind != "huggingface" and (layer or pooling):
         option = "--layer" if layer else "--pooling"
@@ -49,13 +71,15 @@ def find_encoder(spec: str, *, layer: str | None = None, pooling: str | None = N
 
 def find_trainable(spec: str) -> Found:
     """Return the factory of torch modules that a specification names."""
+    label, spec = _split_label(spec)
     kind, colon, _ = spec.partition(":")
     if colon and kind in ADAPTERS:
         raise ProbingError(
             f"encoder {spec!r} can only be probed frozen. --fine-tune needs a class or function "
             "that makes a torch.nn.Module: module:Name, file.py:Name or transformer"
         )
-    return ENCODERS.find(spec)
+    found = ENCODERS.find(spec)
+    return dataclasses.replace(found, label=label) if label else found
 
 
 def _make(spec: str, target: Any) -> Encoder:
@@ -93,4 +117,5 @@ def summaries() -> list[tuple[str, str]]:
     """Return (specification, what it is) of everything that can be named."""
     listed = [(name, summary) for name, _, summary in ENCODERS.summaries()]
     listed += [(f"{kind}:{target}", summary) for kind, (target, summary) in ADAPTERS.items()]
-    return [*listed, ("module:Name, file.py:Name", "your own: anything with encode(sentences) -> array (n, dim)")]
+    listed.append(("module:Name, file.py:Name", "your own: anything with encode(sentences) -> array (n, dim)"))
+    return [*listed, ("NAME=SPEC", "any of these, called NAME in tables")]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import safetensors.torch
+import torch
 from safetensors.numpy import save_file
 
 from probing.encoders.precomputed import PrecomputedVectors, make_recipe
@@ -36,7 +40,13 @@ def test_an_array_is_called_after_its_task_in_any_spelling(two_tasks: Path) -> N
 
 def test_a_single_array_needs_no_name(tmp_path: Path) -> None:
     np.save(tmp_path / "mine.npy", ONES)
-    assert PrecomputedVectors(tmp_path / "mine.npy").rows(get_task("WC"), tmp_path).tolist() == ONES.tolist()
+    vectors = PrecomputedVectors(tmp_path / "mine.npy")
+    assert vectors.rows(get_task("WC"), tmp_path).tolist() == ONES.tolist()
+    assert vectors.rows(get_task("WC"), tmp_path).tolist() == ONES.tolist()
+    with pytest.raises(
+        ProbingError, match=r"no array for task Tense. Arrays there: mine \(taken for WC\); expected one"
+    ):
+        vectors.rows(get_task("Tense"), tmp_path)
 
 
 def test_the_version_is_the_files_content(two_tasks: Path) -> None:
@@ -51,20 +61,60 @@ def test_the_version_is_the_files_content(two_tasks: Path) -> None:
     [
         ("no.npz", None, "there is no file"),
         ("vectors.txt", b"1 2", "expected a file that ends in .npy, .npz, .safetensors"),
-        ("half.npy", b"\x93NUMPY", "half.npy: not a whole file of vectors ("),
-        ("half.npz", b"PK", "half.npz: not a whole file of vectors ("),
-        ("half.safetensors", b"12", "half.safetensors: not a whole file of vectors ("),
+        ("half.npy", b"\x93NUMPY", "half.npy: no vectors can be read from it ("),
+        ("half.npz", b"PK", "half.npz: no vectors can be read from it ("),
+        ("cut.npz", b"PK\3\4" + bytes(30), "cut.npz: no vectors can be read from it ("),
+        ("half.safetensors", b"12", "half.safetensors: no vectors can be read from it ("),
     ],
 )
 def test_a_file_that_is_none(tmp_path: Path, name: str, content: bytes | None, text: str) -> None:
     if content is not None:
         (tmp_path / name).write_bytes(content)
     with pytest.raises(ProbingError) as error:
-        make_recipe(str(tmp_path / name)).load(None)  # type: ignore[arg-type]
+        make_recipe(str(tmp_path / name)).load(torch.device("cpu")).rows(get_task("WC"), tmp_path)
     assert text in str(error.value)
 
 
-def test_pickled_arrays_are_refused(tmp_path: Path) -> None:
-    np.save(tmp_path / "objects.npy", np.array([{"a": 1}], object), allow_pickle=True)
-    with pytest.raises(ProbingError, match="not a whole file of vectors"):
-        PrecomputedVectors(tmp_path / "objects.npy")
+class Pickled:
+    """Fails when it is unpickled."""
+
+    def __reduce__(self) -> Any:
+        return pytest.fail, ("it was unpickled",)
+
+
+@pytest.mark.parametrize("name", ["objects.npy", "objects.npz", "pickle.npy", "pickle.npz"])
+def test_pickles_are_refused_and_not_loaded(tmp_path: Path, name: str) -> None:
+    path, objects = tmp_path / name, np.array([[Pickled()]], object)
+    if name.startswith("pickle"):
+        path.write_bytes(pickle.dumps(objects))
+    elif name.endswith(".npy"):
+        np.save(path, objects, allow_pickle=True)
+    else:
+        np.savez(path, WC=objects)
+    with pytest.raises(ProbingError, match=r"no vectors can be read from it \(.*(pickle|Python objects|not a zip)"):
+        PrecomputedVectors(path).rows(get_task("WC"), path)
+
+
+@pytest.mark.parametrize(
+    ("array", "got"),
+    [
+        (np.zeros(3), r"shape \(3,\) and type float64"),
+        (np.zeros((3, 2, 2)), r"shape \(3, 2, 2\) and type float64"),
+        (np.zeros((3, 0)), r"shape \(3, 0\) and type float64"),
+        (np.zeros((3, 2), complex), r"shape \(3, 2\) and type complex128"),
+        (np.full((3, 2), "a"), r"shape \(3, 2\) and type <U1"),
+    ],
+)
+def test_an_array_that_holds_no_vectors(tmp_path: Path, array: Any, got: str) -> None:
+    np.savez(tmp_path / "wrong.npz", WC=array)
+    expected = rf"wrong.npz: expected numbers \(lines, dim\) for task WC. Got an array of {got}"
+    with pytest.raises(ProbingError, match=expected):
+        PrecomputedVectors(tmp_path / "wrong.npz").rows(get_task("WC"), tmp_path)
+
+
+def test_half_precision_of_either_kind_is_read(tmp_path: Path) -> None:
+    tensors = {"WC": torch.ones(3, 2, dtype=torch.bfloat16), "Tense": torch.ones(3, 2, dtype=torch.float16)}
+    safetensors.torch.save_file(tensors, tmp_path / "half.safetensors")
+    vectors = PrecomputedVectors(tmp_path / "half.safetensors")
+    assert vectors.rows(get_task("WC"), tmp_path).tolist() == ONES.tolist()
+    assert vectors.rows(get_task("Tense"), tmp_path).dtype == np.float16

@@ -123,12 +123,28 @@ def test_what_is_no_encoder(plugin: Path, name: str, text: str) -> None:
         ("length", {"pooling": "cls"}, "encoder 'length': --pooling goes with huggingface:NAME_OR_PATH only"),
         ("precomputed:", {}, "encoder 'precomputed:': expected precomputed:vectors.npz"),
         ("none.py:Mine", {}, "encoder 'none.py:Mine': there is no file none.py"),
+        ("=length", {}, "encoder '=length': expected SPEC, or NAME=SPEC to call it NAME in tables"),
+        ("Mine=", {}, "encoder 'Mine=': expected SPEC, or NAME=SPEC to call it NAME in tables"),
+        ("Mine=lenght", {}, "unknown encoder 'lenght'. Did you mean 'length'?"),
     ],
 )
 def test_a_wrong_specification(spec: str, options: dict[str, Any], text: str) -> None:
     with pytest.raises(ProbingError) as error:
         find_encoder(spec, **options)
     assert str(error.value).startswith(text)
+
+
+def test_an_encoder_can_be_given_a_name(plugin: Path) -> None:
+    recipe = find_encoder(f"My encoder={plugin}:Mine")
+    plain = find_encoder(f"{plugin}:Mine")
+    assert (recipe.label, recipe.name, recipe.version) == ("My encoder", plain.name, plain.version)
+    assert find_trainable("Ours=transformer").label == "Ours"
+
+
+def test_a_path_may_hold_an_equals_sign(tmp_path: Path) -> None:
+    (tmp_path / "a=b.py").write_text(PLUGIN, encoding="utf-8")
+    assert find_encoder(f"{tmp_path}/a=b.py:Mine").label == "Mine"
+    assert find_encoder(f"Named={tmp_path}/a=b.py:Mine").label == "Named"
 
 
 def test_adapters_are_probed_frozen_only() -> None:
