@@ -159,7 +159,7 @@ def _list_facts(cell: Cell) -> list[tuple[str, str]]:
         ("parameters", f"{scores.parameters:,}{words}"),
         ("speed", f"{speed:,.0f} tokens a second"),
         ("data", f"{first.data.name}, {first.data.file}, SHA-256 {first.data.sha256[:12]}"),
-        ("model", f"{first.model.name}, {first.model.version[:40]}"),
+        ("name", f"{first.model.name}, {first.model.version[:40]}"),
         *((section, _spell_all(values)) for section, values in first.settings.items() if values),
         ("ran on", _spell_all(first.where)),
         ("records", ", ".join(record.key[:12] for record in cell.records)),

@@ -52,7 +52,8 @@ function marker(model, x, y, size = 4) {
 function scale(numbers, from, to, { log = false, pad = 0.06 } = {}) {
   const warp = log ? Math.log10 : (number) => number;
   let low = Math.min(...numbers.map(warp)), high = Math.max(...numbers.map(warp));
-  if (!(high > low)) [low, high] = [low - (log ? 0.3 : 1), high + (log ? 0.3 : 1)];
+  const room = log ? 0.3 : Math.max(1, Math.abs(low) / 10);
+  if (!(high > low)) [low, high] = [low - room, high + room];
   const margin = (high - low) * pad;
   [low, high] = [low - margin, high + margin];
   const place = (number) => from + ((warp(number) - low) / (high - low)) * (to - from);
@@ -82,6 +83,12 @@ function short(number) {
     if (Math.abs(number) >= size) return `${Number((number / size).toPrecision(3))}${letter}`;
   }
   return String(Number(number.toPrecision(3))).replace("-", "−");
+}
+
+/* Return a number with its sign, but never minus nothing. */
+function fixed(number, digits) {
+  const text = number.toFixed(digits);
+  return Number(text) === 0 ? text.replace("-", "") : text.replace("-", "−");
 }
 
 function axes(x, y, { left, right, top, bottom, xLabel = "", yLabel = "" }) {
@@ -134,7 +141,7 @@ function linePlot(series, { label }) {
 
 /* points: {model, label, x, mean, low, high, text} */
 function scatterPlot(points, { label, xLabel }) {
-  const width = 460, left = 44, right = width - 16, top = 20, bottom = 210;
+  const width = 400, left = 44, right = width - 16, top = 20, bottom = 210;
   const numbers = points.map((point) => point.x);
   const log = Math.min(...numbers) > 0 && Math.max(...numbers) / Math.min(...numbers) > 8;
   const x = scale(numbers, left, right, { log, pad: 0.12 });
@@ -153,7 +160,7 @@ function barPlot(bars, { label }) {
   const width = 360, left = 110, right = width - 50, row = 18;
   const chart = picture(width, row * bars.length + 4, label);
   bars.forEach((bar, place) => {
-    const y = 2 + row * place, name = bar.label.length > 16 ? `${bar.label.slice(0, 15)}…` : bar.label;
+    const y = 2 + row * place, name = bar.label.length > 15 ? `${bar.label.slice(0, 14)}…` : bar.label;
     chart.append(draw("g", {}, tip(`${bar.label}: ${bar.text}`),
       draw("text", { x: left - 6, y: y + 12, "text-anchor": "end" }, name),
       draw("rect", { fill: "var(--band)", x: left, y: y + 2, width: right - left, height: row - 5 }),

@@ -16,8 +16,8 @@ function drawMasking(place, masking) {
       row: heads.indexOf(item.head),
       column: tasks.indexOf(item.task),
       strength: -item.drop / largest,
-      text: item.drop.toFixed(1).replace("-", "−"),
-      tip: `${model} on ${item.task} without head ${item.head}: ${item.accuracy.toFixed(2)}, a loss of ${item.drop.toFixed(2)}`,
+      text: fixed(item.drop, 1),
+      tip: `${model} on ${item.task} without head ${item.head}: ${item.accuracy.toFixed(2)}, a loss of ${fixed(item.drop, 2)}`,
     }));
     const chart = heatMap(heads, tasks, fields, { label: `${model}: accuracy lost by head and task`, size: 22, wide: 42 });
     return make("div", { class: "panel" }, make("h4", {}, model), make("div", { class: "scroller natural", tabindex: 0 }, chart));
