@@ -56,20 +56,26 @@ class Kernels:
 
 @functools.cache
 def load() -> Kernels:
-    """Return the kernels, compiling them if this machine has not done so before; a failure is logged once."""
+    """Return the routing kernels; a failure is logged once."""
+    return build(SOURCES / "routing.cpp")
+
+
+def build(source: Path) -> Kernels:
+    """Return a source file's kernels, compiling them if this machine has not done so before."""
+    name = source.stem
     compiler = _find_compiler()
     if compiler is None:
-        return _explain("no C++ compiler was found (CXX, c++, g++, clang++)")
+        return _explain(name, "no C++ compiler was found (CXX, c++, g++, clang++)")
     try:
-        path = cache_folder("kernels") / f"routing-{_identify(compiler)}.so"
+        path = cache_folder("kernels") / f"{name}-{_identify(compiler, source.parent)}.so"
         library = _open(path)
         if library is None:
             path.parent.mkdir(parents=True, exist_ok=True)
-            logger.info("compiling the routing kernels, once for this machine")
-            _compile(compiler, path)
+            logger.info("compiling the %s kernels, once for this machine", name)
+            _compile(compiler, source, path)
             library = ctypes.CDLL(str(path))
     except (OSError, subprocess.SubprocessError) as error:
-        return _explain(f"the kernels could not be compiled: {error}")
+        return _explain(name, f"the kernels could not be compiled: {error}")
     return Kernels(library, f"fused kernels compiled by {compiler[0]} ({path})")
 
 
@@ -81,8 +87,8 @@ def _open(path: Path) -> ctypes.CDLL | None:
         return None
 
 
-def _explain(reason: str) -> Kernels:
-    logger.warning("routing runs without fused kernels, several times slower: %s", reason)
+def _explain(name: str, reason: str) -> Kernels:
+    logger.warning("%s runs without fused kernels, several times slower: %s", name, reason)
     return Kernels(None, f"plain torch operations: {reason}")
 
 
@@ -94,14 +100,14 @@ def _find_compiler() -> list[str] | None:
     return None
 
 
-def _identify(compiler: list[str]) -> str:
+def _identify(compiler: list[str], *folders: Path) -> str:
     """Return the hash of sources, flags, compiler, processor and torch."""
     program = Path(compiler[0]).resolve()
     status = program.stat()
     facts = [FLAGS, BUILDS, compiler, str(program), status.st_size, status.st_mtime_ns, _processor(), torch.__version__]
     digest = hashlib.sha256(repr(facts).encode())
-    for source in sorted(SOURCES.iterdir()):
-        digest.update(source.name.encode() + source.read_bytes())
+    for file in sorted(file for folder in {SOURCES, *folders} for file in folder.iterdir()):
+        digest.update(file.name.encode() + file.read_bytes())
     return digest.hexdigest()[:24]
 
 
@@ -116,14 +122,14 @@ def _processor() -> str:
     )
 
 
-def _compile(compiler: list[str], path: Path) -> None:
+def _compile(compiler: list[str], source: Path, path: Path) -> None:
     """Compile the first build that loads here, and put it at the path."""
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        compiled, linked = f"{folder}/routing.o", f"{folder}/routing.so"
+        compiled, linked = f"{folder}/kernels.o", f"{folder}/kernels.so"
         errors = []
         for build in BUILDS:
             commands = (
-                [*compiler, *FLAGS, *build.compile, "-c", str(SOURCES / "routing.cpp"), "-o", compiled],
+                [*compiler, *FLAGS, *build.compile, f"-I{SOURCES}", "-c", str(source), "-o", compiled],
                 [*compiler, "-shared", compiled, *build.link, "-o", linked],
             )
             try:
