@@ -12,10 +12,11 @@ import click
 
 from probing import __version__
 from probing.errors import ProbingError
+from probing.interruption import Terminated, terminable
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, file_okay=False)
-FORMATS = click.Choice(["table", "markdown", "latex", "csv", "json"])
+FORMATS = click.Choice(["table", "markdown", "latex", "csv", "json", "html"])
 AGGREGATOR_HELP = "base, simple, em, simple-code, em-code, all, module:Name or file.py:Name."
 
 
@@ -45,8 +46,23 @@ class Seeds(click.ParamType):
         return tuple(numbers) if "," in value else tuple(range(numbers[0]))
 
 
+class Shard(click.ParamType):
+    """One of several parts, counted from 1."""
+
+    name = "I/N"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
+        if isinstance(value, tuple):
+            return value
+        number, _, count = value.partition("/")
+        if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
+            raise ProbingError(f"--shard must be one of so many parts, from 1/8 to 8/8. Got {value!r}")
+        return int(number), int(count)
+
+
 JOBS = Jobs()
 SEEDS = Seeds()
+SHARD = Shard()
 
 
 class Main(click.Group):
@@ -54,12 +70,13 @@ class Main(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with terminable():
+                return super().invoke(ctx)
         except ProbingError as error:
             click.echo(f"probe: {error}", err=True)
             sys.exit(2)
-        except KeyboardInterrupt:
-            sys.exit(130)
+        except KeyboardInterrupt as stop:
+            sys.exit(143 if isinstance(stop, Terminated) else 130)
         except BrokenPipeError:
             sys.stderr.close()
             sys.exit(0)
@@ -85,6 +102,9 @@ def main() -> None:
 @click.option("--dtype", metavar="float32|float16", help="How frozen vectors are kept. [default: float32]")
 @click.option("--probe", metavar="mlp|linear|senteval", help="The classifier on frozen vectors. [default: mlp]")
 @click.option("--fine-tune", is_flag=True, help="Train the encoder, a torch module, together with the head.")
+@click.option("--control", "controls", multiple=True, metavar="random-labels|random-encoder", help="Can be repeated.")
+@click.option("--baselines", is_flag=True, help="Also probe sentence length and bag of words.")
+@click.option("--mdl", is_flag=True, help="Also measure description length: about twice the work of the accuracy.")
 @click.option("--data", help="senteval, mini, or a folder of task files. [default: senteval if it is there, else mini]")
 @click.option("--data-dir", type=FOLDER, help="Where SentEval's files are. [default: data/senteval]")
 @click.option("--task-file", "task_files", multiple=True, type=FILE, help="Your own task, in SentEval's format.")
@@ -98,19 +118,26 @@ def main() -> None:
 @click.option("--jobs", type=JOBS, default="auto", show_default=True, help="Cells at a time, each in its own process.")
 @click.option("--results", type=FOLDER, default="results", show_default=True, help="The folder of the records.")
 @click.option("--force", is_flag=True, help="Run cells again that are already recorded.")
+@click.option("--shard", type=SHARD, help="Run one of N fixed parts of the cells, counted from 1.")
+@click.option("--plan", is_flag=True, help="Print the cells and an estimate of the time; run nothing.")
+@click.option("--json", "as_json", is_flag=True, help="With --plan: print JSON for machines.")
 @click.option("-q", "--quiet", is_flag=True, help="Print warnings and errors only.")
 @click.option("-v", "--verbose", is_flag=True, help="Print a line for every epoch.")
 def run(
     quiet: bool,
     verbose: bool,
+    plan: bool,
+    as_json: bool,
     layers_with_aggregator: str | None,
     aggregators: tuple[str, ...],
     **options: Any,
 ) -> None:
     """Train and score one model per task, aggregator or encoder, and seed.
 
-    What is already recorded is skipped, so the same command goes on after an interruption.
-    Ends with exit code 0, 1 if a training failed, 2 for a mistake in the input, 130 after Ctrl-C.
+    What is already recorded is skipped, so the same command goes on after an interruption. Several commands may work
+    on one --results folder at a time, also from several machines: they divide the cells among them.
+    Ends with exit code 0, 1 if a training failed, 2 for a mistake in the input, 130 after Ctrl-C, 143 after
+    SIGTERM.
 
     \b
     probe run --task all --aggregator all
@@ -119,14 +146,24 @@ def run(
     probe run --task-file my_task.tsv --aggregator my_file.py:MyAggregator
     probe run --encoder bag-of-words --encoder my_file.py:MyEncoder --probe linear
     probe run --encoder huggingface:my_model/ --layer all --pooling cls
+    probe run --control random-labels --control random-encoder --baselines --mdl
+    probe run --task all --seeds 5 --plan
+    probe run --task all --seeds 5 --shard $SLURM_ARRAY_TASK_ID/8     (sbatch --array=1-8)
     """
     from probing import runner
     from probing.display import Display
 
+    if as_json and not plan:
+        raise ProbingError("--json goes with --plan. For results as JSON, see `probe report --format json`")
     if layers_with_aggregator is not None:
         options["settings"] += (f"model.layers_with_aggregator={layers_with_aggregator}",)
     options["seeds"] = (*options.pop("single_seeds"), *options["seeds"]) or (0,)
-    summary = runner.run(aggregators=aggregators or None, display=Display(verbosity=verbose - quiet), **options)
+    options |= {"aggregators": aggregators or None, "display": Display(verbosity=verbose - quiet)}
+    if plan:
+        planned = runner.plan(**options)
+        click.echo(json.dumps(planned.as_dict(), indent=2) if as_json else planned.text())
+        return
+    summary = runner.run(**options)
     sys.exit(1 if summary.failed else 0)
 
 
@@ -147,9 +184,13 @@ def report(results: Path, format: str, reference: str | None, against: str | Non
     probe report --against paper
     probe report --format latex -o table.tex
     probe report --format csv | cut -d, -f5,7,11
+    probe report --format html -o report.html
     """
+    from probing.report.files import write_file
     from probing.report.formats import load_and_render
 
+    if format == "html" and output is None and sys.stdout.isatty():
+        raise ProbingError("--format html makes a page, not text for a terminal: add -o report.html")
     colour = output is None and sys.stdout.isatty()
     text = load_and_render(
         results,
@@ -162,7 +203,27 @@ def report(results: Path, format: str, reference: str | None, against: str | Non
     if output is None:
         click.echo(text)
     else:
-        output.write_text(text + "\n", encoding="utf-8")
+        write_file(output, f"{text}\n".encode(errors="replace"))
+
+
+@main.command()
+@click.argument("folders", nargs=-1, required=True, type=FOLDER, metavar="DIR...")
+@click.option("-o", "--output", type=FOLDER, required=True, help="The folder that all records go to.")
+def merge(folders: tuple[Path, ...], output: Path) -> None:
+    """Join results folders, as of runs on several machines.
+
+    Two records of one cell with different numbers contradict each other: both files are named, and nothing is written
+    (exit code 2). A damaged file is named and left out (exit code 1).
+
+    \b
+    probe merge node1/results node2/results --output results
+    probe merge shard-*/ --output results && probe report
+    """
+    from probing.merging import merge as merge_folders
+
+    merged = merge_folders(folders, output, on_damaged=lambda line: click.echo(line, err=True))
+    click.echo(f"{output}: {merged.written} records written, {merged.there} were there already")
+    sys.exit(1 if merged.damaged else 0)
 
 
 @main.command()
@@ -185,6 +246,43 @@ def compare(first: str, second: str, results: Path, as_json: bool) -> None:
 
     text = load_and_compare(results, first, second, as_json=as_json, on_damaged=lambda line: click.echo(line, err=True))
     click.echo(text)
+
+
+@main.command()
+@click.option("--task", "tasks", multiple=True, help="A task by any of its names, or all. [default: all]")
+@click.option("--aggregator", "aggregators", multiple=True, help=f"{AGGREGATOR_HELP} [default: all]")
+@click.option("--sentence", "sentences", multiple=True, metavar="TOKENS", help="Tokens separated by spaces.")
+@click.option("--count", type=click.IntRange(0), default=3, show_default=True, help="Test sentences, if none is named.")
+@click.option("--groups", type=click.IntRange(1), default=8, show_default=True, help="Of capsules, shown together.")
+@click.option("--data", help="senteval, mini, or a folder of task files. [default: as `probe run`]")
+@click.option("--data-dir", type=FOLDER, help="Where SentEval's files are. [default: data/senteval]")
+@click.option("--task-file", "task_files", multiple=True, type=FILE, help="Your own task, in SentEval's format.")
+@click.option("--preset", help="paper, small or mini. [default: the data set's own]")
+@click.option("--config", "config_file", type=FILE, help="A TOML file with sections [model] and [training].")
+@click.option("--set", "settings", multiple=True, metavar="SECTION.KEY=VALUE", help="Change one setting.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Which of the models.")
+@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or mps.")
+@click.option("--results", type=FOLDER, default="results", show_default=True, help="The folder of the records.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+def explain(seed: int, as_json: bool, aggregators: tuple[str, ...], **options: Any) -> None:
+    """Show what a model attends to, how routing weighs its heads, and what it is without each head.
+
+    A model that was not explained before is trained first, as `probe run` does it with the same options. What is shown
+    goes into the results folder, too, where `probe report --format html` finds it.
+
+    \b
+    probe explain --task Tense --aggregator em --sentence "the dogs slept ."
+    probe explain --task all --count 2 > heads.txt
+    probe explain --task SubNm --aggregator simple --json
+    """
+    from probing import explanation
+    from probing.display import Display
+
+    explained = explanation.explain(aggregators=aggregators or None, seeds=(seed,), display=Display(), **options)
+    if as_json:
+        click.echo(json.dumps([dataclasses.asdict(each) for each in explained], ensure_ascii=False))
+    else:
+        click.echo(explanation.render(explained))
 
 
 @main.command()
@@ -311,7 +409,7 @@ def fetch(tasks: tuple[str, ...], data_dir: str, mirror: str | None, offline: bo
         )
     except KeyboardInterrupt:
         click.echo("probe: interrupted; what has arrived is kept: run the command again to go on", err=True)
-        sys.exit(130)
+        raise
 
 
 @data.command()
