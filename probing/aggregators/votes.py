@@ -6,7 +6,7 @@ Shapes: T tokens, H heads, N capsules, K = d/N capsule size, d model width.
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -53,16 +53,60 @@ class Votes(nn.Module):
 
     def forward(self, heads_THd: Tensor) -> Tensor:
         tokens, num_heads, head_dim = heads_THd.shape
-        concat_Td = self.norm(heads_THd.reshape(tokens, num_heads * head_dim))
-        if self.per_head:
-            heads_HTd = concat_Td.view(tokens, num_heads, head_dim).transpose(0, 1)
-            capsules_HTd = torch.baddbmm(self.input_bias.unsqueeze(1), heads_HTd, self.input_weight)
-            if self.nonlinear:
-                capsules_HTd = torch.relu(capsules_HTd)
-            votes_THd = torch.bmm(capsules_HTd, self.vote_weight.transpose(1, 2)).transpose(0, 1)
+        size = num_heads * head_dim // self.num_capsules
+        if torch.is_autocast_enabled(heads_THd.device.type) or torch.compiler.is_compiling():
+            votes = self.vote(self.make_capsules(heads_THd))
         else:
-            capsules_Td = torch.addmm(self.input_bias[0], concat_Td, self.input_weight[0])
-            if self.nonlinear:
-                capsules_Td = torch.relu(capsules_Td)
-            votes_THd = functional.linear(capsules_Td, self.vote_weight.flatten(0, 1))
-        return votes_THd.reshape(tokens, num_heads, self.num_capsules, num_heads * head_dim // self.num_capsules)
+            others = [*self.norm.parameters(), self.input_weight, self.input_bias]
+            votes = _Vote.apply(self, self.vote_weight, heads_THd, *others)
+        return votes.reshape(tokens, num_heads, self.num_capsules, size)
+
+    def make_capsules(self, heads_THd: Tensor) -> Tensor:
+        """Return the input capsules: (T, d), or (H, T, d) if each head has its own."""
+        concat_Td = self.norm(heads_THd.flatten(1))
+        if self.per_head:
+            heads_HTd = concat_Td.view(heads_THd.shape).transpose(0, 1)
+            capsules = torch.baddbmm(self.input_bias.unsqueeze(1), heads_HTd, self.input_weight)
+        else:
+            capsules = torch.addmm(self.input_bias[0], concat_Td, self.input_weight[0])
+        return torch.relu(capsules) if self.nonlinear else capsules
+
+    def vote(self, capsules: Tensor) -> Tensor:
+        """Return the votes of the input capsules: (T, H*N*K), or a view (T, H, N*K)."""
+        if self.per_head:
+            return torch.bmm(capsules, self.vote_weight.mT).transpose(0, 1)
+        return functional.linear(capsules, self.vote_weight.flatten(0, 1))
+
+    def differentiate_vote(self, capsules: Tensor, upstream: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the gradients of the input capsules and of the vote weights."""
+        weight = self.vote_weight if self.per_head else self.vote_weight.flatten(0, 1)
+        upstream = upstream.transpose(0, 1) if self.per_head else upstream
+        return upstream @ weight, (upstream.mT @ capsules).view_as(self.vote_weight)
+
+
+class _Vote(torch.autograd.Function):
+    """The votes, for which only the heads' outputs are kept: the backward pass makes the input capsules again.
+
+    That is a small product beside those of the votes, and the votes themselves are what routing has to keep.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, votes: Votes, vote_weight: Tensor, *inputs: Tensor) -> Tensor:
+        ctx.votes = votes
+        ctx.save_for_backward(vote_weight, *inputs)
+        return votes.vote(votes.make_capsules(inputs[0]))
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: Tensor) -> Any:
+        votes: Votes = ctx.votes
+        _, heads_THd, *parameters = ctx.saved_tensors  # reading them all finds out whether one was changed
+        create_graph = torch.is_grad_enabled()
+        if not create_graph:
+            heads_THd = heads_THd.detach().requires_grad_(heads_THd.requires_grad)
+        with torch.enable_grad():
+            capsules = votes.make_capsules(heads_THd)
+        by_capsules, by_weight = votes.differentiate_vote(capsules if create_graph else capsules.detach(), *upstream)
+        inputs = [heads_THd, *parameters]
+        needed = [each for each in inputs if each.requires_grad]
+        found = iter(torch.autograd.grad(capsules, needed, by_capsules, create_graph=create_graph) if needed else ())
+        return None, by_weight, *[next(found) if each.requires_grad else None for each in inputs]

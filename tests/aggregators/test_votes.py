@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import functools
+
 import pytest
 import torch
 from torch.nn import functional
@@ -84,3 +86,76 @@ def test_misuse_is_named():
         Votes(12, 3, num_capsules=7)
     with pytest.raises(ValueError, match=r"votes must be 'shared' or 'per_head'\. Got 'per-head' instead\."):
         Votes(12, 3, num_capsules=6, votes="per-head")
+
+
+def plain(votes, heads):
+    """The votes by operations that keep all they need."""
+    made = votes.vote(votes.make_capsules(heads))
+    return made.reshape(*heads.shape[:2], votes.num_capsules, -1)
+
+
+@pytest.mark.parametrize("nonlinear", [True, False])
+@pytest.mark.parametrize("layout", ["shared", "per_head"])
+def test_gradients_are_those_of_plain_operations(layout, nonlinear):
+    votes = Votes(12, 3, num_capsules=6, votes=layout, nonlinear=nonlinear).double()
+    randomise(votes)
+    heads = torch.randn(5, 3, 4, dtype=torch.float64, requires_grad=True)
+    inputs, upstream = [heads, *votes.parameters()], torch.randn(5, 3, 6, 2, dtype=torch.float64)
+    found = [torch.autograd.grad(make(heads), inputs, upstream) for make in (votes, functools.partial(plain, votes))]
+    for actual, expected in zip(*found, strict=True):
+        torch.testing.assert_close(actual, expected)
+
+
+@pytest.mark.parametrize("layout", ["shared", "per_head"])
+def test_gradients_can_be_differentiated_again(layout):
+    votes = Votes(12, 3, num_capsules=6, votes=layout).double()
+    heads = torch.randn(5, 3, 4, dtype=torch.float64, requires_grad=True)
+    second = []
+    for make in (votes, functools.partial(plain, votes)):
+        first = torch.autograd.grad(make(heads).square().sum(), [heads, votes.vote_weight], create_graph=True)
+        loss = sum(gradient.square().sum() for gradient in first)
+        second.append(torch.autograd.grad(loss, [heads, *votes.parameters()]))
+    for actual, expected in zip(*second, strict=True):
+        torch.testing.assert_close(actual, expected)
+
+
+def test_a_graph_may_be_used_twice_and_not_after_a_change():
+    votes, heads = Votes(12, 3, num_capsules=6), torch.randn(5, 3, 4, requires_grad=True)
+    made = votes(heads).square().sum()
+    first, second = (torch.autograd.grad(made, heads, retain_graph=True)[0] for _ in range(2))
+    assert torch.equal(first, second)
+    with torch.no_grad():
+        votes.input_weight.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        made.backward()
+
+
+def test_only_what_needs_a_gradient_gets_one():
+    votes, heads = Votes(12, 3, num_capsules=6), torch.randn(5, 3, 4)
+    votes.norm.requires_grad_(False)
+    votes(heads).sum().backward()
+    assert heads.grad is None
+    assert votes.norm.weight.grad is None
+    assert votes.vote_weight.grad.abs().sum() > 0
+    for parameter in votes.parameters():
+        parameter.requires_grad_(False)
+    votes.vote_weight.requires_grad_()
+    assert torch.autograd.grad(votes(heads).sum(), votes.vote_weight)[0].abs().sum() > 0
+    votes.vote_weight.requires_grad_(False)
+    assert not votes(heads).requires_grad
+    assert torch.autograd.grad(votes(heads.requires_grad_()).sum(), heads)[0].shape == heads.shape
+
+
+@pytest.mark.parametrize("layout", ["shared", "per_head"])
+def test_only_the_heads_are_kept_for_the_backward_pass(layout):
+    votes, heads = Votes(64, 4, num_capsules=64, votes=layout), torch.randn(50, 4, 16, requires_grad=True)
+    weights = {parameter.untyped_storage().data_ptr() for parameter in votes.parameters()}
+    kept = set()
+
+    def pack(tensor):
+        kept.add(tensor.untyped_storage().data_ptr())
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        votes(heads)
+    assert kept - weights == {heads.untyped_storage().data_ptr()}
