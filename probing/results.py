@@ -6,22 +6,20 @@ on the same machine stands under `timing`.
 
 from __future__ import annotations
 
-import builtins
 import dataclasses
 import hashlib
 import json
 import os
 import re
-import sys
 import tempfile
-import types
-import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from probing import schema
 from probing.errors import ProbingError
+from probing.files import parse_json, read_text
 from probing.tasks import Family
 
 FORMAT = 1
@@ -232,53 +230,26 @@ def _umask() -> int:
 def read_result(path: Path) -> Result:
     """Read one record; a file that is none is an error that names it."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ProbingError(f"{path}: cannot be read ({error.strerror})") from None
-    except (ValueError, RecursionError):
+        content = parse_json(read_text(path))
+    except ValueError:
         raise ProbingError(f"{path}: not a whole JSON file. Delete it and run the cell again") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ProbingError(f"{path}: not a result record of format {FORMAT}. Delete it and run the cell again")
     try:
-        result = typing.cast(Result, _build(Result, content, "the record"))
-        if (result.status == "finished") != (result.scores is not None):
-            raise TypeError("finished records have scores, failed ones have none")
+        result: Result = schema.builder(Result)(content, "the record")
+        _check_scores(result)
     except TypeError as error:
         raise ProbingError(f"{path}: not a result record ({error}). Delete it and run the cell again") from None
     return result
 
 
-def _build(hint: Any, value: Any, name: str) -> Any:
-    """Return what a type hint asks for from what JSON gave, checked to the bottom."""
-    if dataclasses.is_dataclass(hint):
-        hints = typing.get_type_hints(hint)
-        missing = dataclasses.MISSING
-        needed = {f.name for f in dataclasses.fields(hint) if f.default is missing and f.default_factory is missing}
-        if not isinstance(value, dict) or not needed <= value.keys() <= hints.keys():
-            raise TypeError(f"{name} must have exactly the fields {', '.join(hints)}")
-        return hint(**{key: _build(hints[key], value[key], key) for key in value})  # type: ignore[operator]
-    if isinstance(hint, types.UnionType):
-        chosen = [item for item in typing.get_args(hint) if (item is types.NoneType) == (value is None)]
-        return _build(chosen[0], value, name)
-    if not _fits(value, hint):
-        kind = hint.__name__ if isinstance(hint, type) else str(hint).replace("typing.", "")
-        raise TypeError(f"{name} is not of type {kind}")
-    return value
-
-
-def _fits(value: Any, hint: Any) -> bool:
-    inner = typing.get_args(hint)
-    match typing.get_origin(hint) or hint:
-        case typing.Literal:
-            return value in inner
-        case builtins.list:
-            if inner[0] is int and isinstance(value, list):  # predictions: long, so checked without a loop
-                return set(map(type, value)) <= {int}
-            return isinstance(value, list) and all(_fits(item, inner[0]) for item in value)
-        case builtins.dict:
-            return isinstance(value, dict) and all(_fits(item, inner[1]) for item in value.values())
-        case builtins.float:
-            return type(value) in (int, float) and abs(value) <= sys.float_info.max
-        case typing.Any:
-            return True
-    return type(value) is hint
+def _check_scores(result: Result) -> None:
+    """Raise a TypeError where the fields of a record do not go together."""
+    if (result.status == "finished") != (result.scores is not None):
+        raise TypeError("finished records have scores, failed ones have none")
+    if result.scores is None:
+        return
+    known = range(len(result.scores.classes))
+    for name, answers in (("gold", result.scores.gold), ("predictions", result.scores.predictions)):
+        if answers and not all(map(known.__contains__, set(answers))):
+            raise TypeError(f"{name} names a class that is not there")
