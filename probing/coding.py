@@ -24,7 +24,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from probing.dataset import Integers
 from probing.errors import ProbingError
 from probing.parts import SEED, Part
 from probing.results import Description
@@ -84,11 +83,12 @@ def describe_labels(
     for stage, (start, end) in zip(_plan_stages(ends), pairwise(ends), strict=True):
         learned, coded = shuffled.take(np.arange(start)), shuffled.take(np.arange(start, end))
         model = fit(learned, stage)
-        factor = soften(torch.cat([scores.cpu() for scores in model.scores(dev)]), dev.labels)
-        blocks = torch.as_tensor(coded.labels)
-        bits, place = 0.0, 0
+        factor = soften(
+            torch.cat([scores.cpu() for scores in model.scores(dev)]), torch.from_numpy(np.array(dev.labels))
+        )
+        labels, bits, place = torch.from_numpy(coded.labels), 0.0, 0
         for scores in model.scores(coded):
-            bits += count_bits(scores.cpu(), blocks[place : place + len(scores)], factor)
+            bits += count_bits(scores.cpu(), labels[place : place + len(scores)], factor)
             place += len(scores)
         pieces.append({"trained": start, "coded": end - start, "bits": bits, "factor": factor})
     total, uniform = math.fsum(piece["bits"] for piece in pieces), len(train) * math.log2(num_classes)
@@ -98,25 +98,24 @@ def describe_labels(
     return Coded(description, model, learned)
 
 
-def count_bits(scores_SC: Tensor, labels_S: Tensor, factor: float = 1.0) -> float:
-    """Return the bits that labels take by the softmax of scores; in float64, so that no class is impossible."""
-    logarithms = torch.log_softmax(factor * scores_SC.double(), 1)
-    return -float(logarithms.gather(1, labels_S.unsqueeze(1)).sum()) / math.log(2)
+def count_bits(scores: Tensor, labels: Tensor, factor: float = 1.0) -> float:
+    """Return the bits that labels take by the softmax of scores (S, C); in float64, so that no class is impossible."""
+    logarithms = torch.log_softmax(factor * scores.double(), 1)
+    return -float(logarithms.gather(1, labels.unsqueeze(1)).sum()) / math.log(2)
 
 
-def soften(scores_SC: Tensor, labels: Integers) -> float:
+def soften(scores: Tensor, labels: Tensor) -> float:
     """Return the factor between 0 and 1 with which the scores code the labels most briefly."""
     from scipy.optimize import minimize_scalar  # not at the start: most runs code nothing
 
-    labels_S = torch.as_tensor(labels)
     found = minimize_scalar(
-        lambda factor: count_bits(scores_SC, labels_S, factor),
+        lambda factor: count_bits(scores, labels, factor),
         bounds=(0.0, 1.0),
         method="bounded",
         options={"xatol": 1e-3},
     )
     # The search never reaches the ends of its range.
-    return min((0.0, float(found.x), 1.0), key=lambda factor: count_bits(scores_SC, labels_S, factor))
+    return min((0.0, float(found.x), 1.0), key=lambda factor: count_bits(scores, labels, factor))
 
 
 def _plan_stages(ends: Sequence[int]) -> list[Stage]:

@@ -1,19 +1,20 @@
 """Which sentences of a task file a model learns from, stops by and is tested on, and by which labels they go.
 
-Ordinarily these are the file's own splits and labels. The control task with random labels follows Hewitt & Liang (2019),
-carried over from words to sentences: each sentence type (sequence of tokens) has one fixed label, drawn by a hash of the
-sentence from the label distribution of the training split. Nothing in a sentence tells it, so it can only be memorised.
-Their test words all occur in training; sentences hardly ever recur, and the random label of an unseen sentence could not
-be told by anything. Therefore dev and test of the control are samples of the *training* sentences, of dev's and test's
-sizes: control accuracy is how well a model recalls labels that it can only have memorised, and selectivity, accuracy
-minus control accuracy, how much better it does where there is something to be learned.
+Ordinarily these are the file's own splits and labels. The control task with random labels follows Hewitt & Liang
+(2019), carried over from words to sentences: each sentence type (sequence of tokens) has one fixed label, drawn by a
+hash of the sentence from the label distribution of the training split. Nothing in a sentence tells it, so it can only
+be memorised. Their test words all occur in training; sentences hardly ever recur, and nothing could tell the random
+label of an unseen one. Therefore dev and test of the control are samples of the *training* sentences, of dev's and
+test's sizes: control accuracy is how well a model recalls labels that it can only have memorised, and selectivity,
+accuracy minus control accuracy, how much better it does where there is something to be learned.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -43,7 +44,7 @@ class Part:
     def pack(self, split: PackedSplit) -> PackedSplit:
         """Return the sentences out of their split as numbers."""
         if self.rows is None:
-            return PackedSplit(split.tokens, split.offsets, self.labels)
+            return replace(split, labels=self.labels)
         batch = split.batch(self.rows)
         return PackedSplit(batch.tokens, np.concatenate([np.zeros(1, np.int64), np.cumsum(batch.lengths)]), self.labels)
 
@@ -82,5 +83,5 @@ def _hash_to_unit(sentence: str) -> float:
 def _sentences(task: IndexedTask) -> Iterator[str]:
     split, words = task.splits["tr"], ("", *task.words)
     tokens, ends = split.tokens.tolist(), split.offsets.tolist()
-    for start, stop in zip(ends[:-1], ends[1:], strict=True):
+    for start, stop in pairwise(ends):
         yield " ".join([words[token] for token in tokens[start:stop]])
