@@ -125,6 +125,10 @@ class Leases:
         self._beat()
         return lease
 
+    def is_taken(self, key: str) -> bool:
+        """Return whether a process has the lease of a cell."""
+        return not all(self._has_expired(path) for path in self._list(key).values())
+
     def is_held(self, lease: Lease) -> bool:
         """Return whether the lease is still good; it is not where others thought that this process had died."""
         return max(self._list(lease.key), default=0) == lease.number and _read_owner(lease.path) == self.owner
@@ -148,7 +152,7 @@ class Leases:
 
     def _list(self, key: str) -> dict[int, Path]:
         """Return the files of a cell's leases by number; listing the folder is what network file systems keep fresh."""
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             names = [name.rpartition(".") for name in os.listdir(self.folder)]
             return {
                 int(number): self.folder / f"{key}.{number}"
@@ -177,8 +181,8 @@ class Leases:
         try:
             with tempfile.TemporaryFile(dir=self.folder) as now:
                 return os.fstat(now.fileno()).st_mtime - path.stat().st_mtime > SECONDS_TO_EXPIRE
-        except FileNotFoundError:
-            return True
+        except OSError:  # it is gone, or this user may only look
+            return not path.exists()
 
     def _beat(self) -> None:
         if self._heart is None:

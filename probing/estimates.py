@@ -1,0 +1,121 @@
+"""What a run would do, and how long that would take, judged by the records that are there."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from tabulate import tabulate
+
+from probing.cells import Cell
+from probing.dataset import load_task
+from probing.display import format_seconds
+from probing.execution import Waiting
+from probing.leases import Leases
+from probing.results import Result, Store
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A cell of a plan."""
+
+    cell: str
+    state: str
+    """`finished`, `to run`, or `being run`."""
+    seconds: float | None
+    """How long it will take; none if it is finished, or if nothing like it is recorded."""
+    judged_by: str | None
+    record: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All cells of a run."""
+
+    cells: list[Planned]
+    at_a_time: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the plan as JSON knows it."""
+        return {**dataclasses.asdict(self), "summary": self.summary()}
+
+    def text(self) -> str:
+        """Return the plan as a table, with the sum under it."""
+        headers = ["cell", "state", "estimate", "judged by"]
+        rows = [
+            (item.cell, item.state, "" if item.seconds is None else format_seconds(item.seconds), item.judged_by or "")
+            for item in self.cells
+        ]
+        return f"{tabulate(rows, headers)}\n\n{self.summary()}"
+
+    def summary(self) -> str:
+        """Return in a sentence what there is to do."""
+        ahead = [item for item in self.cells if item.state != "finished"]
+        known = [item.seconds for item in ahead if item.seconds is not None]
+        text = f"{len(self.cells)} cells: {len(self.cells) - len(ahead)} finished, {len(ahead)} to run."
+        if not ahead:
+            return text
+        if known:
+            longest, sum_of_all = max(known), sum(known)
+            whole = max(longest, sum_of_all / self.at_a_time)
+            text += f" About {format_seconds(whole)} for {len(known)} of them, {self.at_a_time} at a time"
+            text += f" ({format_seconds(sum_of_all)} one after another), as long as records of the same model took."
+        if unknown := len(ahead) - len(known):
+            text += f" Unknown for {unknown}: no record is like them here. Run one, and ask again."
+        return text
+
+
+def make_plan(cells: Sequence[Cell], waiting: Sequence[Waiting], store: Store, *, device: str, at_a_time: int) -> Plan:
+    """Return what a run of the cells would do; nothing is trained, and nothing written."""
+    leases, ahead = Leases.of(store.folder), {item.path for item in waiting}
+    recorded: dict[str, list[Result]] = defaultdict(list)
+    for result in store.load(on_damaged=lambda line: None):
+        if result.scores is not None and str(result.where.get("device")) == device:
+            recorded[_describe_kind(result)].append(result)
+
+    def plan_one(cell: Cell) -> Planned:
+        path = cell.record_path(store)
+        if path not in ahead:
+            return Planned(cell.name, "finished", None, None, path.name)
+        seconds, judged_by = _judge(cell, recorded[_describe_kind(cell)])
+        return Planned(cell.name, "being run" if leases.is_taken(cell.key) else "to run", seconds, judged_by, path.name)
+
+    return Plan([plan_one(cell) for cell in cells], at_a_time)
+
+
+def _describe_kind(item: Cell | Result) -> str:
+    """Return what two cells share that take the same time, but for the size of their data."""
+    settings = item.settings if isinstance(item, Result) else item.method.settings
+    return json.dumps([item.model.name, item.model.version, item.preset, item.measure, settings], sort_keys=True)
+
+
+def _judge(cell: Cell, alike: Sequence[Result]) -> tuple[float | None, str | None]:
+    """Return the seconds that a cell will take, and by which records that is judged."""
+    same = [result for result in alike if (result.task, result.data.sha256) == (cell.task.name, cell.data.sha256)]
+    if same:
+        return fmean(result.timing.seconds for result in same), _count(same, "this task")
+    if alike:
+        per_sentence = fmean(result.timing.seconds / _count_training(result) for result in alike)
+        return per_sentence * _count_sentences(cell.path), _count(alike, "other tasks, by their size")
+    return None, None
+
+
+def _count(records: Sequence[Result], whose: str) -> str:
+    return f"{len(records)} record{'s' if len(records) > 1 else ''} of {whose}"
+
+
+def _count_training(result: Result) -> int:
+    assert result.scores is not None
+    return max(1, sum(counts.get("train", 0) for counts in result.scores.classes.values()))
+
+
+@cache
+def _count_sentences(path: Path) -> int:
+    return len(load_task(path).splits["tr"])

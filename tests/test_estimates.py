@@ -1,0 +1,126 @@
+"""What would be run is told without running it, with times from records of the same kind only."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from probing.estimates import Plan, Planned, make_plan
+from probing.execution import find_waiting
+from probing.leases import Leases
+from probing.results import Measure, Result, Store
+
+
+@dataclass(frozen=True)
+class FakeCell:
+    """A cell whose record would be this result."""
+
+    result: Result
+    path: Path = Path()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.result, name)
+
+    @property
+    def name(self) -> str:
+        return f"{self.result.task} {self.result.model.label} seed {self.result.seed}"
+
+    @property
+    def task(self) -> Any:
+        return SimpleNamespace(name=self.result.task)
+
+    @property
+    def method(self) -> Any:
+        return SimpleNamespace(settings=self.result.settings)
+
+    @property
+    def measure(self) -> Measure:
+        return self.result.measure
+
+    def record_path(self, store: Store) -> Path:
+        return store.path_of(self.result)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "results")
+
+
+def plan(cells: list[Any], store: Store, *, device: str = "cpu", at_a_time: int = 2) -> Plan:
+    waiting = find_waiting(cells, store, force=False)
+    return make_plan(cells, waiting, store, device=device, at_a_time=at_a_time)
+
+
+def lasting(result: Result, seconds: float) -> Result:
+    return dataclasses.replace(result, timing=dataclasses.replace(result.timing, seconds=seconds))
+
+
+def test_with_no_records_the_time_is_unknown(store: Store, make_result: Callable[..., Result]) -> None:
+    planned = plan([FakeCell(make_result(seed=0))], store)
+    assert [(item.cell, item.state, item.seconds) for item in planned.cells] == [("Tense EM seed 0", "to run", None)]
+    assert planned.summary() == (
+        "1 cells: 0 finished, 1 to run. Unknown for 1: no record is like them here. Run one, and ask again."
+    )
+    assert not store.folder.exists()
+
+
+def test_other_seeds_tell_the_time(store: Store, make_result: Callable[..., Result]) -> None:
+    store.save(lasting(make_result(seed=0), 100.0))
+    store.save(lasting(make_result(seed=1), 140.0))
+    planned = plan([FakeCell(make_result(seed=seed)) for seed in range(4)], store)
+    assert [item.state for item in planned.cells] == ["finished", "finished", "to run", "to run"]
+    assert [item.seconds for item in planned.cells] == [None, None, 120.0, 120.0]
+    assert planned.cells[2].judged_by == "2 records of this task"
+    assert planned.summary() == (
+        "4 cells: 2 finished, 2 to run. About 2m00s for 2 of them, 2 at a time (4m00s one after another), "
+        "as long as records of the same model took."
+    )
+
+
+def test_other_tasks_tell_it_by_their_size(
+    store: Store, make_result: Callable[..., Result], task_file: Callable[..., Path]
+) -> None:
+    """The record was trained on 9 sentences, the task has 2."""
+    store.save(lasting(make_result(task="Tense"), 90.0))
+    path = task_file()
+    planned = plan([FakeCell(make_result(task="SubNm"), path)], store)
+    assert (planned.cells[0].seconds, planned.cells[0].judged_by) == (20.0, "1 record of other tasks, by their size")
+
+
+@pytest.mark.parametrize(
+    ("recorded", "device"),
+    [
+        ({"model": "base"}, "cpu"),
+        ({"settings": {"training": {"patience": 9}}}, "cpu"),
+        ({"preset": "paper"}, "cpu"),
+        ({"accuracy": None}, "cpu"),
+        ({"measure": "random-labels"}, "cpu"),
+        ({}, "cuda"),
+    ],
+)
+def test_a_record_of_another_kind_tells_nothing(
+    store: Store, make_result: Callable[..., Result], recorded: dict[str, Any], device: str
+) -> None:
+    store.save(make_result(seed=1, **recorded))
+    assert plan([FakeCell(make_result(seed=0))], store, device=device).cells[0].seconds is None
+
+
+def test_a_cell_that_is_being_run(store: Store, make_result: Callable[..., Result]) -> None:
+    cells = [FakeCell(make_result(seed=seed)) for seed in range(2)]
+    leases = Leases.of(store.folder)
+    leases.take(cells[1].key)
+    assert [item.state for item in plan(cells, store).cells] == ["to run", "being run"]
+    leases.close()
+
+
+def test_a_long_cell_bounds_the_whole() -> None:
+    cells = [Planned(f"cell {seconds}", "to run", float(seconds), "1 record of this task", "") for seconds in (10, 50)]
+    assert "About 50s for 2 of them, 4 at a time (1m00s one after another)" in Plan(cells, 4).summary()
+    assert "cell 10" in Plan(cells, 4).text()
+    assert Plan(cells, 4).as_dict()["cells"][1]["seconds"] == 50.0
