@@ -227,6 +227,32 @@ def merge(folders: tuple[Path, ...], output: Path) -> None:
 
 
 @main.command()
+@click.argument("kind", type=click.Choice(["dots", "curves", "confusion", "layers"]))
+@click.option("-o", "--output", type=FILE, required=True, help="The figure: .svg, .png or .pdf.")
+@click.option("--results", "folder", type=FOLDER, default="results", show_default=True, help="Where the records are.")
+@click.option("--task", help="Only this task. [default: all that there are]")
+@click.option("--model", help="Only this model, as `probe report` calls it. [default: all]")
+@click.option("--data", help="Where there are several data sets: which.")
+@click.option("--preset", help="Where there are several presets: which.")
+def plot(**options: Any) -> None:
+    """Draw a figure for a paper, as wide as a column.
+
+    dots: accuracies with 95 % intervals; curves: dev accuracy by epoch; confusion: which labels one model takes for
+    which on one task; layers: accuracies by task and layer of an encoder. Needs matplotlib: pip install
+    'probing[plots]'.
+
+    \b
+    probe plot dots -o dots.pdf
+    probe plot curves --task Tense -o curves.svg
+    probe plot confusion --task TrDep --model em -o confusion.png
+    probe plot layers --model bert-base-uncased -o layers.pdf
+    """
+    from probing.report.plots import load_and_plot
+
+    load_and_plot(**options, on_damaged=lambda line: click.echo(line, err=True))
+
+
+@main.command()
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
 @click.option("--results", type=FOLDER, default="results", show_default=True, help="The folder of the records.")

@@ -42,20 +42,26 @@ def count_confusions(cell: Cell, shown: int = SHOWN) -> Confusion:
             f"a record of {record.task} {record.model.label} has predictions beyond its {len(labels)} labels. "
             "Run the cell again with --force"
         )
-    others = 0
+    kept = order_labels(labels)
     if len(labels) > shown:
-        kept = _most_confused(gold, predicted, len(labels), shown - 1)
-        others = len(labels) - len(kept)
-        places = np.full(len(labels), len(kept))
-        places[kept] = np.arange(len(kept))
-        labels, gold, predicted = tuple(labels[place] for place in kept), places[gold], places[predicted]
-    size = len(labels) + bool(others)
-    counts = np.bincount(gold * size + predicted, minlength=size * size).reshape(size, size)
-    return Confusion(labels, counts, others)
+        chosen = _most_confused(gold, predicted, len(labels), shown - 1)
+        kept = [place for place in kept if place in chosen]
+    others = len(labels) - len(kept)
+    places = np.full(len(labels), len(kept))
+    places[kept] = np.arange(len(kept))
+    size = len(kept) + bool(others)
+    counts = np.bincount(places[gold] * size + places[predicted], minlength=size * size).reshape(size, size)
+    return Confusion([labels[place] for place in kept], counts, others)
 
 
-def _most_confused(gold: Integers, predicted: Integers, number: int, shown: int) -> Integers:
-    """Return the labels that are most often taken for another, or another for them, in their own order."""
+def order_labels(labels: Sequence[str]) -> list[int]:
+    """Return the labels' places in the order in which to show them: numbers by their value."""
+    numbers = all(label.isdecimal() for label in labels)
+    return sorted(range(len(labels)), key=lambda place: int(labels[place])) if numbers else list(range(len(labels)))
+
+
+def _most_confused(gold: Integers, predicted: Integers, number: int, shown: int) -> set[int]:
+    """Return the labels that are most often taken for another, or another for them."""
     wrong = gold != predicted
     errors = np.bincount(gold[wrong], minlength=number) + np.bincount(predicted[wrong], minlength=number)
-    return np.sort(np.argsort(-errors, kind="stable")[:shown])
+    return {int(place) for place in np.argsort(-errors, kind="stable")[:shown]}

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from probing.report.confusion import count_confusions
+from probing.report.confusion import count_confusions, order_labels
 from probing.report.groups import Cell, Group, Model, flatten_settings
 from probing.report.layers import find_stacks
 from probing.report.significance import Verdict, judge_against
@@ -35,7 +35,12 @@ def make_section(table: Table) -> dict[str, Any]:
             for task in group.families
             if task in model.cells
         ],
-        "tasks": {task: _describe_task(task, models) for task in group.families},
+        "majorities": {
+            task: round(model.cells[task].majority, 4)
+            for task in group.families
+            for model in models
+            if task in model.cells
+        },
         "stacks": [
             {"encoder": stack.encoder, "layers": {n: models.index(model) for n, model in stack.layers.items()}}
             for stack in find_stacks(group)
@@ -102,21 +107,9 @@ def pack_value(value: Value, *, signed: bool = False) -> list[Any]:
     return [*_round(value.mean, low, high), text, value.half_width(), value.best, value.mark]
 
 
-def _describe_task(task: str, models: Sequence[Model]) -> dict[str, Any]:
-    cells = [model.cells[task] for model in models if task in model.cells]
-    if not cells:
-        return {"majority": None, "classes": []}
-    classes = cells[0].scores[0].classes
-    return {
-        "majority": round(cells[0].majority, 4),
-        "classes": [[label, counts["test"]] for label, counts in classes.items()],
-    }
-
-
 def _describe_cell(model: int, task: str, cell: Cell) -> dict[str, Any]:
     confusion = count_confusions(cell)
-    labels = list(cell.scores[0].classes)
-    right = [sum(scores.classes.get(label, {}).get("right", 0) for scores in cell.scores) for label in labels]
+    labels, _ = cell.gold
     found = confusion.counts.nonzero()
     return {
         "model": model,
@@ -125,12 +118,18 @@ def _describe_cell(model: int, task: str, cell: Cell) -> dict[str, Any]:
         "seconds": round(fmean(record.timing.seconds for record in cell.records), 3),
         "facts": _list_facts(cell),
         "seeds": [_describe_seed(record) for record in cell.records],
-        "right": right,
+        "classes": [_describe_class(labels[place], cell) for place in order_labels(labels)],
         "confusion": {
             "names": confusion.names,
             "counts": [[int(g), int(p), int(confusion.counts[g, p])] for g, p in zip(*found, strict=True)],
         },
     }
+
+
+def _describe_class(label: str, cell: Cell) -> tuple[str, int, int]:
+    """Return a label, its test sentences over all seeds, and how many of them are right."""
+    counts = [scores.classes[label] for scores in cell.scores]
+    return label, sum(count["test"] for count in counts), sum(count["right"] for count in counts)
 
 
 def _describe_seed(record: Result) -> dict[str, Any]:

@@ -15,7 +15,7 @@ function panel(title, chart) {
 
 function showSection(element, data) {
   const find = (selector) => element.querySelector(selector);
-  const tasks = data.columns.filter((column) => column in data.tasks);
+  const tasks = data.columns.filter((column) => column in data.majorities);
   const cellOf = (model, task) => data.cells.find((cell) => cell.model === model && cell.task === task);
   const body = find(".scores tbody");
   const rows = [...body.rows];
@@ -72,7 +72,7 @@ function showSection(element, data) {
     const charts = data.columns.map((column, place) => {
       const points = shownModels().map((model) => ({ model, value: valuesOf(rowOf(model))[place] })).filter((point) => point.value);
       if (!points.length) return null;
-      const baseline = state.view === "accuracy" ? data.tasks[column]?.majority ?? null : 0;
+      const baseline = state.view === "accuracy" ? data.majorities[column] ?? null : 0;
       const low = Math.min(...points.map((point) => point.value[LOW])), high = Math.max(...points.map((point) => point.value[HIGH]));
       const near = baseline !== null && baseline > low - (high - low) && baseline < high + (high - low);
       return panel(column, dotPlot(points.map(({ model, value }) => ({
@@ -104,12 +104,7 @@ function showSection(element, data) {
     find("select.task").value = tasks.indexOf(cell.task);
     find("select.model").value = cell.model;
     find(".cell-facts").replaceChildren(seedTable(cell));
-    const seeds = cell.seeds.length;
-    const bars = data.tasks[cell.task].classes.map(([label, test], place) => ({
-      label,
-      share: test ? cell.right[place] / (test * seeds) : 0,
-      text: `${cell.right[place]} of ${test * seeds}`,
-    }));
+    const bars = cell.classes.map(([label, test, right]) => ({ label, share: test ? right / test : 0, text: `${right} of ${test}` }));
     const drawn = bars.length > WORST ? [...bars].sort((a, b) => a.share - b.share).slice(0, WORST) : bars;
     find(".classes").replaceChildren(barPlot(drawn, { label: "accuracy by label" }));
     if (drawn.length < bars.length) find(".classes").append(make("p", { class: "hint" }, `The ${WORST} lowest of ${bars.length} labels.`));
@@ -153,7 +148,7 @@ function showSection(element, data) {
     const column = data.columns[state.column];
     const points = shownModels().map((model) => {
       const value = data.views.accuracy[rowOf(model)][state.column];
-      const cells = data.cells.filter((cell) => cell.model === model && (cell.task === column || !(column in data.tasks)));
+      const cells = data.cells.filter((cell) => cell.model === model && (cell.task === column || !(column in data.majorities)));
       const mean = (key) => cells.reduce((sum, cell) => sum + cell[key], 0) / cells.length;
       return value && {
         model, label: data.models[model], mean: value[MEAN], low: value[LOW], high: value[HIGH],

@@ -1,0 +1,273 @@
+"""Figures for papers: dots with intervals, training curves, a confusion matrix, accuracies by layer.
+
+They are as wide as a column, with letters that can be read there. Colours are Okabe & Ito's, which the colour-blind can
+tell apart, and every model has a marker as well.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from probing.errors import ProbingError, unknown
+from probing.report.confusion import count_confusions
+from probing.report.files import write_file
+from probing.report.groups import Cell, Group, Model, find_model, group_results
+from probing.report.layers import find_stacks
+from probing.results import Store
+from probing.tasks import COUNTERPARTS, TASKS, get_task
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLUMN = 3.3
+"""Inches."""
+STYLE: Any = {
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "lines.linewidth": 1.0,
+    "savefig.dpi": 300,
+    "svg.fonttype": "none",
+    "text.parse_math": False,
+    "svg.hashsalt": "probing",
+    "pdf.fonttype": 42,
+}
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8a8200")
+MARKERS = "os^Dx"
+"""As many as do not divide the colours, so that forty models look different."""
+FORMATS: Mapping[str, dict[str, Any]] = {
+    ".svg": {"metadata": {"Date": None}},
+    ".png": {},
+    ".pdf": {"metadata": {"CreationDate": None}},
+}
+"""Ending -> what makes the same records give the same file."""
+
+
+def load_and_plot(
+    folder: Path,
+    kind: str,
+    output: Path,
+    *,
+    task: str | None = None,
+    model: str | None = None,
+    data: str | None = None,
+    preset: str | None = None,
+    on_damaged: Callable[[str], None],
+) -> None:
+    """Write one figure on a results folder."""
+    if output.suffix.lower() not in FORMATS:
+        raise ProbingError(f"{output}: a figure's name must end in {', '.join(FORMATS)}. Got {output.suffix!r}")
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ProbingError("figures need matplotlib, which is not installed: pip install 'probing[plots]'") from None
+    results = Store(folder).load(on_damaged)
+    if not results:
+        raise ProbingError(f"{folder}: no results there. Run `probe run --task all --aggregator all` first")
+    group = choose_group(group_results(results), data=data, preset=preset)
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(layout="constrained")
+        KINDS[kind](figure, group, task, model)
+        content = io.BytesIO()
+        ending = output.suffix.lower()
+        figure.savefig(content, format=ending[1:], **FORMATS[ending])
+    write_file(output, content.getvalue())
+
+
+def choose_group(groups: Sequence[Group], *, data: str | None, preset: str | None) -> Group:
+    """Return the one group that is meant: results of different data or presets share no figure."""
+
+    def name(group: Group) -> str:
+        return f"--data {group.results[0].data.name} --preset {group.results[0].preset}"
+
+    chosen = [
+        group
+        for group in groups
+        if data in (None, group.results[0].data.name) and preset in (None, group.results[0].preset)
+    ]
+    found = "; ".join(dict.fromkeys(map(name, groups)))
+    if not chosen:
+        raise ProbingError(f"no results with --data {data} and --preset {preset}. There are: {found}")
+    if len(chosen) > 1:
+        raise ProbingError(f"results of different data share no figure. Choose one of: {found}")
+    return chosen[0]
+
+
+def plot_dots(figure: Figure, group: Group, task: str | None, model: str | None) -> None:
+    """Draw a panel for each task: the models' accuracies with their 95 % intervals."""
+    models = _choose_models(group, model)
+    tasks = _choose_tasks(group, task)
+    height = 0.42 + 0.13 * len(models)
+    for axes, name in _panels(figure, tasks, height):
+        for place, (number, one) in enumerate(models):
+            if cell := one.cells.get(name):
+                low, high = 100 * cell.interval.low, 100 * cell.interval.high
+                # An end of an interval may be the mean itself, but for rounding.
+                reach = np.array([[cell.accuracy - low], [high - cell.accuracy]]).clip(0)
+                axes.errorbar([cell.accuracy], [-place], xerr=reach, **_look(number, one), markersize=4)
+        axes.set_ylim(-len(models) + 0.4, 0.6)
+        axes.set_yticks([])
+        axes.grid(axis="x", linewidth=0.3)
+        axes.spines["left"].set_visible(False)
+    _finish(figure, "test accuracy, %", len(models))
+
+
+def plot_curves(figure: Figure, group: Group, task: str | None, model: str | None) -> None:
+    """Draw a panel for each task: dev accuracy by epoch, a line for each seed."""
+    models = _choose_models(group, model)
+    for axes, name in _panels(figure, _choose_tasks(group, task), 0.95):
+        for number, one in models:
+            for record, scores in _pairs(one.cells.get(name)):
+                epochs = [point["epoch"] for point in scores.curve]
+                accuracies = [point["dev_accuracy"] for point in scores.curve]
+                label = one.label if record is one.cells[name].records[0] else ""
+                kept = [epochs.index(scores.best_epoch)] if scores.best_epoch in epochs else []
+                axes.plot(epochs, accuracies, **_look(number, one, label), markersize=3.5, markevery=kept)
+        axes.grid(linewidth=0.3)
+        axes.locator_params(axis="x", integer=True)
+    _finish(figure, "epoch", len(models), "dev accuracy, %")
+
+
+def plot_confusion(figure: Figure, group: Group, task: str | None, model: str | None) -> None:
+    """Draw the confusion matrix of one cell: the share of each right label's sentences that get each prediction."""
+    tasks, models = _choose_tasks(group, task), _choose_models(group, model)
+    if len(tasks) > 1 or len(models) > 1:
+        raise ProbingError(
+            f"a confusion matrix is of one cell: name --task ({', '.join(tasks)}) and --model "
+            f"({', '.join(one.label for _, one in models)})"
+        )
+    (_, chosen), name = models[0], tasks[0]
+    if name not in chosen.cells:
+        raise ProbingError(f"{chosen.label} has not been measured on {name}. See `probe report`")
+    confusion = count_confusions(chosen.cells[name])
+    shares = confusion.counts / np.maximum(1, confusion.counts.sum(axis=1, keepdims=True))
+    size = max(COLUMN, 1.1 + 0.27 * len(confusion.names))
+    figure.set_size_inches(size, size * 0.95)
+    axes = figure.add_subplot(title=_plain(f"{chosen.label} on {name}"), xlabel="predicted", ylabel="right")
+    _fill(axes, 100 * shares, confusion.names, confusion.names, digits=0)
+
+
+def plot_layers(figure: Figure, group: Group, task: str | None, model: str | None) -> None:
+    """Draw for each layer-wise encoder a heat map of its accuracies by task and layer."""
+    stacks = [stack for stack in find_stacks(group) if model is None or stack.encoder.lower() == model.lower()]
+    if not stacks:
+        known = [stack.encoder for stack in find_stacks(group)]
+        if known and model is not None:
+            raise unknown("layer-wise encoder", model, known)
+        raise ProbingError(
+            "no encoder has several layers here. Run `probe run --encoder huggingface:NAME_OR_PATH --layer all` first"
+        )
+    tasks = _choose_tasks(group, task)
+    layers = max(len(stack.layers) for stack in stacks)
+    figure.set_size_inches(max(COLUMN, 0.9 + 0.32 * layers), (0.6 + 0.22 * len(tasks)) * len(stacks))
+    for place, stack in enumerate(stacks, 1):
+        axes = figure.add_subplot(len(stacks), 1, place, title=_plain(stack.encoder), xlabel="layer")
+        rows = [[_accuracy(one.cells.get(name)) for one in stack.layers.values()] for name in tasks]
+        _fill(axes, np.array(rows), tasks, [str(layer) for layer in stack.layers], digits=1, by_row=True)
+
+
+KINDS: Mapping[str, Callable[[Figure, Group, str | None, str | None], None]] = {
+    "dots": plot_dots,
+    "curves": plot_curves,
+    "confusion": plot_confusion,
+    "layers": plot_layers,
+}
+
+
+def _choose_tasks(group: Group, task: str | None) -> list[str]:
+    measured = [name for name in group.families if any(name in model.cells for model in group.models)]
+    if task is None:
+        return measured
+    spellings = {name.lower() for known in TASKS + COUNTERPARTS for name in known.spellings if known.name in measured}
+    meant = get_task(task).name if task.lower() in spellings else task
+    found = [name for name in measured if name.lower() == meant.lower()]
+    if not found:
+        raise unknown("task", task, measured)
+    return found
+
+
+def _choose_models(group: Group, model: str | None) -> list[tuple[int, Model]]:
+    """Return the models to be drawn, each with its place in the table: its colour does not depend on the others."""
+    numbered = [(number, one) for number, one in enumerate(group.models) if one.cells]
+    if model is None:
+        return numbered
+    (chosen,) = find_model([group], model)
+    return [(number, one) for number, one in numbered if one is chosen]
+
+
+def _panels(figure: Figure, tasks: Sequence[str], height: float) -> Iterator[tuple[Axes, str]]:
+    """Yield a panel for each task, two beside each other."""
+    columns = min(2, len(tasks))
+    rows = -(-len(tasks) // columns)
+    figure.set_size_inches(COLUMN, rows * height + 0.75)
+    for place, task in enumerate(tasks, 1):
+        axes = figure.add_subplot(rows, columns, place)
+        axes.set_title(_plain(task), pad=3)
+        yield axes, task
+
+
+def _finish(figure: Figure, xlabel: str, models: int, ylabel: str = "") -> None:
+    """Label all panels together, and name the models once."""
+    figure.supxlabel(xlabel, fontsize=8)
+    if ylabel:
+        figure.supylabel(ylabel, fontsize=8)
+    found: dict[str, Artist] = {}
+    for axes in figure.axes:
+        handles, labels = axes.get_legend_handles_labels()
+        found |= dict(zip(labels, handles, strict=True))
+    figure.legend(list(found.values()), list(found), loc="outside upper center", ncols=min(3, models), frameon=False)
+
+
+def _look(number: int, model: Model, label: str | None = None) -> dict[str, Any]:
+    marker, colour = MARKERS[number % len(MARKERS)], COLOURS[number % len(COLOURS)]
+    return {"marker": marker, "color": colour, "label": _plain(model.label if label is None else label)}
+
+
+def _pairs(cell: Cell | None) -> list[tuple[Any, Any]]:
+    return list(zip(cell.records, cell.scores, strict=True)) if cell is not None else []
+
+
+def _accuracy(cell: Cell | None) -> float:
+    return float("nan") if cell is None else cell.accuracy
+
+
+def _fill(
+    axes: Axes, values: Any, rows: Sequence[str], columns: Sequence[str], *, digits: int, by_row: bool = False
+) -> None:
+    """Draw a matrix with its numbers; the colours run over the whole of it, or from each row's lowest to highest."""
+    shades = values
+    if by_row:
+        low, high = np.nanmin(values, axis=1, keepdims=True), np.nanmax(values, axis=1, keepdims=True)
+        shades = (values - low) / np.maximum(high - low, 1e-9)
+    axes.imshow(shades, cmap="Blues", aspect="auto")
+    dark = float(np.nanmax(shades)) * 0.6
+    for row, column in np.ndindex(values.shape):
+        if values[row, column] > 0:
+            ink = "white" if shades[row, column] > dark else "black"
+            axes.text(column, row, f"{values[row, column]:.{digits}f}", ha="center", va="center", color=ink, fontsize=6)
+    axes.set_xticks(range(len(columns)), [_plain(name) for name in columns])
+    axes.set_yticks(range(len(rows)), [_plain(name) for name in rows])
+    if max(map(len, columns)) > 3:
+        axes.tick_params(axis="x", labelrotation=90)
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0)
+
+
+def _plain(text: str) -> str:
+    """Return a name without control characters; a long one is cut."""
+    shown = "".join(character if character.isprintable() else " " for character in text)
+    return shown if len(shown) <= 24 else f"{shown[:23]}…"
