@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -10,6 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -21,12 +23,13 @@ from probing.dataset import load_task
 from probing.display import Display, format_seconds
 from probing.encoders.encoder import Recipe
 from probing.errors import ProbingError
+from probing.estimates import Plan, make_plan
 from probing.execution import Waiting, execute, find_waiting
 from probing.model.description import Description
 from probing.model.description import describe as describe_model
 from probing.registry import AGGREGATORS
-from probing.results import DataIdentity, Result, Store
-from probing.rows import Row, find_encoders, find_rows
+from probing.results import DataIdentity, Measure, Result, Store
+from probing.rows import Row, choose_measures, choose_rows
 from probing.training import pick_device
 from probing.vectors import Entry, embed
 from probing.workers import Workers
@@ -43,7 +46,63 @@ class Summary:
     """How many of the finished and failed ones were run by other processes on the same results folder."""
 
 
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The cells of a run, or of a shard of it, and what makes the vectors of the frozen ones."""
+
+    cells: list[Cell]
+    recipes: dict[Path, Recipe]
+    device: torch.device
+
+    def take(self, shard: tuple[int, int] | None) -> Chosen:
+        """Return one of several parts: the same at every time, of equal sizes, each with some of every kind."""
+        if shard is None:
+            return self
+        number, count = shard
+        keys = sorted(cell.key for cell in self.cells)[number - 1 :: count]
+        return dataclasses.replace(self, cells=[cell for cell in self.cells if cell.key in keys])
+
+
 def run(
+    *,
+    results: Path = Path("results"),
+    force: bool = False,
+    shard: tuple[int, int] | None = None,
+    jobs: int | None = None,
+    display: Display | None = None,
+    **what: Any,
+) -> Summary:
+    """Train and score the cells that `choose_cells` makes of the other options; recorded ones are skipped."""
+    display = display or Display()
+    with display.listening():
+        chosen = choose_cells(display=display, **what).take(shard)
+        store = Store(results)
+        _check_writable(store)
+        waiting = find_waiting(chosen.cells, store, force=force)
+        workers = Workers.choose(jobs, num_cells=len(chosen.cells), device=chosen.device)
+        _embed([item.cell for item in waiting], chosen.recipes, chosen.device, display)
+        return _execute(waiting, store, workers, display, skipped=len(chosen.cells) - len(waiting))
+
+
+def plan(
+    *,
+    results: Path = Path("results"),
+    force: bool = False,
+    shard: tuple[int, int] | None = None,
+    jobs: int | None = None,
+    display: Display | None = None,
+    **what: Any,
+) -> Plan:
+    """Return what `run` would do with the same options, and how long it would take."""
+    display = display or Display()
+    with display.listening():
+        chosen, store = choose_cells(display=display, **what).take(shard), Store(results)
+        waiting = find_waiting(chosen.cells, store, force=force)
+        workers = Workers.choose(jobs, num_cells=len(chosen.cells), device=chosen.device)
+        return make_plan(chosen.cells, waiting, store, device=str(chosen.device), at_a_time=workers.jobs)
+
+
+def choose_cells(
     tasks: Sequence[str] = (),
     aggregators: Sequence[str] | None = None,
     encoders: Sequence[str] = (),
@@ -53,6 +112,9 @@ def run(
     dtype: str | None = None,
     probe: str | None = None,
     fine_tune: bool = False,
+    controls: Sequence[str] = (),
+    baselines: bool = False,
+    mdl: bool = False,
     data: str | None = None,
     data_dir: Path | None = None,
     task_files: Sequence[Path] = (),
@@ -61,35 +123,33 @@ def run(
     settings: Sequence[str] = (),
     seeds: Sequence[int] = (0,),
     device: str = "auto",
-    jobs: int | None = None,
-    results: Path = Path("results"),
-    force: bool = False,
-    display: Display | None = None,
-) -> Summary:
-    """Train and score one model per task, aggregator or encoder, and seed; recorded cells are skipped."""
-    display = display or Display()
-    with display.listening():
-        chosen_device = pick_device(device)
-        rows = find_rows(["all"] if aggregators is None and not encoders else aggregators or ())
-        rows += find_encoders(encoders, layer=layer, pooling=pooling, dtype=dtype, probe=probe, fine_tune=fine_tune)
-        if not rows:
-            raise ProbingError("no aggregator was named. Name one, or 'all': see `probe aggregators`")
-        cells: list[Cell] = []
-        recipes: dict[Path, Recipe] = {}
-        for source in _choose_sources(tasks, data, data_dir, task_files):
-            used_preset = preset or source.preset
-            config = resolve_config(used_preset, config_file=config_file, settings=settings)
-            display.say(f"data: {source.name} ({source.reason}); preset: {used_preset}; device: {chosen_device}")
-            for cell, recipe in _plan(source, rows, used_preset, config, seeds, display):
-                cells.append(cell)
-                if recipe is not None and isinstance(cell.method, Probed):
-                    recipes[cell.method.vectors.folder] = recipe
-        store = Store(results)
-        _check_writable(store)
-        waiting = find_waiting(cells, store, force=force)
-        workers = Workers.choose(jobs, num_cells=len(cells), device=chosen_device)
-        _embed([item.cell for item in waiting], recipes, chosen_device, display)
-        return _execute(waiting, store, workers, display, skipped=len(cells) - len(waiting))
+    display: Display,
+) -> Chosen:
+    """Return a cell for each task, aggregator or encoder, and seed; every file is read and checked on the way."""
+    chosen_device = pick_device(device)
+    rows = choose_rows(
+        aggregators,
+        encoders,
+        layer=layer,
+        pooling=pooling,
+        dtype=dtype,
+        probe=probe,
+        fine_tune=fine_tune,
+        controls=controls,
+        baselines=baselines,
+    )
+    measures = choose_measures(controls, mdl=mdl)
+    cells: list[Cell] = []
+    recipes: dict[Path, Recipe] = {}
+    for source in _choose_sources(tasks, data, data_dir, task_files):
+        used_preset = preset or source.preset
+        config = resolve_config(used_preset, config_file=config_file, settings=settings)
+        display.say(f"data: {source.name} ({source.reason}); preset: {used_preset}; device: {chosen_device}")
+        for cell, recipe in _plan(source, rows, measures, used_preset, config, seeds, display):
+            cells.append(cell)
+            if recipe is not None and isinstance(cell.method, Probed):
+                recipes[cell.method.vectors.folder] = recipe
+    return Chosen(cells, recipes, chosen_device)
 
 
 def _embed(waiting: Sequence[Cell], recipes: dict[Path, Recipe], device: torch.device, display: Display) -> None:
@@ -159,6 +219,7 @@ def _choose_sources(
 def _plan(
     source: Source,
     rows: Sequence[Row],
+    measures: Sequence[Measure],
     preset: str,
     config: Config,
     seeds: Sequence[int],
@@ -175,19 +236,18 @@ def _plan(
         identity = DataIdentity(
             name=source.name, file=path.name, sha256=data.sha256, verified=verified, datasheet=source.datasheet
         )
-        for row in rows:
-            method = row.method(data, config)
-            for seed in dict.fromkeys(seeds):
-                cell = Cell(
-                    task=task,
-                    path=path,
-                    data=identity,
-                    method=method,
-                    model=row.identity,
-                    preset=preset,
-                    seed=seed,
-                )
-                yield cell, row.recipe
+        for measure, row, seed in itertools.product(measures, rows, dict.fromkeys(seeds)):
+            cell = Cell(
+                task=task,
+                path=path,
+                data=identity,
+                method=row.method(data, config, seed),
+                model=row.identity,
+                preset=preset,
+                seed=seed,
+                measure=measure,
+            )
+            yield cell, row.recipe and row.recipe(seed)
 
 
 def _check_writable(store: Store) -> None:
@@ -205,6 +265,8 @@ def _describe_result(result: Result) -> str:
     if result.scores is None:
         return f"failed after {took}: {result.error}"
     scores = result.scores
+    if (coded := scores.description) is not None:
+        return f"compression {coded.compression:.2f}, {coded.bits / 1000:.2f} kbit, {took}"
     return (
         f"test {scores.test_accuracy:.2f} (majority {scores.majority_accuracy:.2f}), dev {scores.dev_accuracy:.2f} "
         f"in epoch {scores.best_epoch} of {len(scores.curve)}, {took}, {result.timing.tokens_per_second:,.0f} tokens/s"

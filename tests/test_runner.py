@@ -232,3 +232,55 @@ def test_records_are_plain_json(task_file: Path, tmp_path: Path) -> None:
 def test_no_aggregator(task_file: Path, tmp_path: Path, aggregators: list[str]) -> None:
     with pytest.raises(ProbingError, match="no aggregator was named"):
         start(task_file, tmp_path / "results", aggregators=aggregators)
+
+
+def test_a_plan_tells_what_would_be_run_and_runs_nothing(task_file: Path, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    options: dict[str, Any] = {"aggregators": ["base"], "task_files": [task_file], "settings": FAST, "preset": "mini"}
+    options |= {"device": "cpu", "jobs": 1, "results": results, "display": Display(verbosity=-1)}
+    planned = runner.plan(seeds=[0, 1], **options)
+    assert [(item.cell, item.state) for item in planned.cells] == [
+        ("answers Base seed 0", "to run"),
+        ("answers Base seed 1", "to run"),
+    ]
+    assert not results.exists()
+    start(task_file, results, aggregators=["base"])
+    planned = runner.plan(seeds=[0, 1], **options)
+    assert [item.state for item in planned.cells] == ["finished", "to run"]
+    assert planned.cells[1].judged_by == "1 record of this task"
+    (result,) = load(results)
+    assert planned.cells[1].seconds == result.timing.seconds
+
+
+def test_shards_are_fixed_parts_that_make_the_whole(task_file: Path, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"task_files": [task_file], "settings": FAST, "preset": "mini", "seeds": range(7)}
+    options |= {"results": tmp_path, "display": Display(verbosity=-1)}
+    whole = [item.record for item in runner.plan(**options).cells]
+    parts = [[item.record for item in runner.plan(shard=(number, 4), **options).cells] for number in (1, 2, 3, 4)]
+    assert sorted(record for part in parts for record in part) == sorted(whole)
+    assert [len(part) for part in parts] == [6, 5, 5, 5]
+    for part in parts:
+        assert part == [record for record in whole if record in part]
+    mine = options | {"shard": (2, 4), "seeds": [0, 1], "jobs": 1}
+    assert runner.run(**mine) == Summary(finished=2, skipped=0, failed=0)
+    assert runner.run(**mine) == Summary(finished=0, skipped=2, failed=0)
+
+
+def test_a_second_run_waits_for_the_cells_of_the_first(
+    task_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The other run finishes one cell while this one is at another; both report the whole."""
+    real = runner.run_cell
+
+    def share(cell: Any, *arguments: Any, **options: Any) -> Result:
+        if cell.seed == 0:
+            monkeypatch.undo()
+            start(task_file, tmp_path / "results", seeds=[1])
+        return real(cell, *arguments, **options)
+
+    monkeypatch.setattr(runner, "run_cell", share)
+    summary = start(task_file, tmp_path / "results", seeds=[0, 1], display=Display())
+    assert summary == Summary(finished=2, skipped=0, failed=0, elsewhere=1)
+    said = " ".join(capsys.readouterr().err.split())
+    assert "(by another process)" in said
+    assert "2 cells: 0 were there, 1 were run by other processes meanwhile" in said
