@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -24,6 +24,15 @@ ADAPTERS = {
     "precomputed": ("vectors.npz", "vectors of the task file's lines: .npz, .npy or .safetensors"),
 }
 """Prefix -> what follows it, and what it stands for."""
+
+
+def find_recipes(specs: Iterable[str], *, layer: str | None = None, pooling: str | None = None) -> list[Recipe]:
+    """Return the recipes of several encoders, at least one of which has the layers and pooling that are asked for."""
+    unique = list(dict.fromkeys(specs))
+    if (layer or pooling) and not any(_split_label(spec)[1].startswith("huggingface:") for spec in unique):
+        option = "--layer" if layer else "--pooling"
+        raise ProbingError(f"{option} goes with --encoder huggingface:NAME_OR_PATH. Got {', '.join(unique)}")
+    return [find_encoder(spec, layer=layer, pooling=pooling) for spec in unique]
 
 
 def find_encoder(spec: str, *, layer: str | None = None, pooling: str | None = None) -> Recipe:
@@ -46,9 +55,6 @@ def _split_label(spec: str) -> tuple[str | None, str]:
 
 def _find_encoder(spec: str, layer: str | None, pooling: str | None) -> Recipe:
     kind, colon, target = spec.partition(":")
-    if kind != "huggingface" and (layer or pooling):
-        option = "--layer" if layer else "--pooling"
-        raise ProbingError(f"encoder {spec!r}: {option} goes with huggingface:NAME_OR_PATH only")
     if colon and kind in ADAPTERS:
         if not target:
             raise ProbingError(f"encoder {spec!r}: expected {kind}:{ADAPTERS[kind][0]}")

@@ -14,7 +14,7 @@ from probing import runner
 from probing.corpus.mini import ensure_mini
 from probing.display import Display
 from probing.encoders.huggingface import POOLINGS, make_recipe
-from probing.encoders.specification import find_encoder
+from probing.encoders.specification import find_encoder, find_recipes
 from probing.errors import ProbingError
 from probing.results import Store
 
@@ -72,6 +72,14 @@ def test_untrained_weights_depend_on_the_seed_alone(kind: str) -> None:
     assert np.abs(first - other).max() > 0.01
     assert np.abs(first - trained.load(CPU).encode(SENTENCES)).max() > 0.01
     assert torch.equal(torch.random.get_rng_state(), state)
+
+
+def test_other_encoders_may_stand_beside_a_model_with_layers() -> None:
+    recipes = find_recipes([f"Mini=huggingface:{MODEL}", "length", "length"], layer="all")
+    assert [(recipe.label, recipe.layers and len(recipe.layers)) for recipe in recipes] == [
+        ("Mini", 7),
+        ("Length", None),
+    ]
 
 
 def test_recipes_differ_by_model_and_pooling(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from probing.encoders.encoder import Encoder
-from probing.encoders.specification import find_encoder, find_trainable, summaries
+from probing.encoders.specification import find_encoder, find_recipes, find_trainable, summaries
 from probing.errors import ProbingError
 from probing.registry import ENCODERS
 
@@ -119,8 +119,6 @@ def test_what_is_no_encoder(plugin: Path, name: str, text: str) -> None:
     ("spec", "options", "text"),
     [
         ("bag-of-word", {}, "unknown encoder 'bag-of-word'. Did you mean 'bag-of-words'? Known: bag-of-words, "),
-        ("length", {"layer": "3"}, "encoder 'length': --layer goes with huggingface:NAME_OR_PATH only"),
-        ("length", {"pooling": "cls"}, "encoder 'length': --pooling goes with huggingface:NAME_OR_PATH only"),
         ("precomputed:", {}, "encoder 'precomputed:': expected precomputed:vectors.npz"),
         ("none.py:Mine", {}, "encoder 'none.py:Mine': there is no file none.py"),
         ("=length", {}, "encoder '=length': expected SPEC, or NAME=SPEC to call it NAME in tables"),
@@ -132,6 +130,13 @@ def test_a_wrong_specification(spec: str, options: dict[str, Any], text: str) ->
     with pytest.raises(ProbingError) as error:
         find_encoder(spec, **options)
     assert str(error.value).startswith(text)
+
+
+@pytest.mark.parametrize("option", ["layer", "pooling"])
+def test_layers_and_poolings_are_for_hugging_face_models(option: str) -> None:
+    expected = f"--{option} goes with --encoder huggingface:NAME_OR_PATH. Got length, Bag=bag-of-words"
+    with pytest.raises(ProbingError, match=expected):
+        find_recipes(["length", "Bag=bag-of-words"], **{option: "last"})
 
 
 def test_an_encoder_can_be_given_a_name(plugin: Path) -> None:
