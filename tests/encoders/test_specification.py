@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,37 @@ def test_a_class_an_object_or_a_function_is_an_encoder(plugin: Path, name: str) 
     assert recipe.load(CPU).encode(SENTENCES) == [[3], [2], [3]]
     assert (recipe.name, recipe.label) == (f"plugin.py:{name}", name)
     assert len(recipe.version) == 64
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Install a package whose entry points name two encoders, one of which cannot be imported."""
+    folder = tmp_path / "installed"
+    info = folder / "their_encoders-2.5.dist-info"
+    info.mkdir(parents=True)
+    (folder / "their_encoders.py").write_text(PLUGIN, encoding="utf-8")
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: their-encoders\nVersion: 2.5\n", encoding="utf-8")
+    points = "[probing.encoders]\ntheirs = their_encoders:Mine\nmissing = their_encoders:Nowhere\n"
+    (info / "entry_points.txt").write_text(points, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.delitem(sys.modules, "their_encoders", raising=False)
+
+
+@pytest.mark.usefixtures("installed")
+def test_an_entry_point_is_an_encoder_by_name() -> None:
+    assert ("theirs", "plug-in their_encoders:Mine") in summaries()
+    recipe = find_encoder("theirs")
+    assert (recipe.name, recipe.label, recipe.version) == ("theirs", "theirs", "2.5")
+    assert recipe.load(CPU).encode(SENTENCES) == [[3], [2], [3]]
+    assert find_encoder("Theirs too=theirs").label == "Theirs too"
+
+
+@pytest.mark.usefixtures("installed")
+def test_an_entry_point_that_leads_nowhere_is_named() -> None:
+    with pytest.raises(ProbingError, match="encoder 'missing' could not be imported: AttributeError: .*Nowhere"):
+        find_encoder("missing")
+    with pytest.raises(ProbingError, match="unknown encoder 'their'. Did you mean 'theirs'?"):
+        find_encoder("their")
 
 
 @pytest.mark.parametrize("name", ["Drawn", "drawn", "make_drawn"])
