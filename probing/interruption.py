@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
 QUICK = 1.0
 """Seconds that a stop may wait for a step: as long as the step before it took at most."""
 
@@ -22,21 +23,34 @@ class Terminated(KeyboardInterrupt):
 @contextmanager
 def terminable() -> Iterator[None]:
     """Let SIGTERM end the block as Ctrl-C would."""
-    with handling(signal.SIGTERM, _terminate):
-        yield
-
-
-@contextmanager
-def handling(number: int, handler: Callable[[int, FrameType | None], Any] | signal.Handlers) -> Iterator[None]:
-    """Receive a signal in another way during the block; only a main thread can."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(number, handler)
+    before = signal.signal(signal.SIGTERM, _terminate)
     try:
         yield
     finally:
-        signal.signal(number, before if before is not None else signal.SIG_DFL)
+        signal.signal(signal.SIGTERM, before if before is not None else signal.SIG_DFL)
+
+
+@contextmanager
+def shielded() -> Iterator[None]:
+    """Keep signals waiting during the block; for processes that it starts, they wait until `unshielded`."""
+    yield from _mask(signal.SIG_BLOCK)
+
+
+@contextmanager
+def unshielded() -> Iterator[None]:
+    """Receive signals during the block, those that waited first."""
+    yield from _mask(signal.SIG_UNBLOCK)
+
+
+def _mask(how: int) -> Iterator[None]:
+    before = signal.pthread_sigmask(how, SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class Hold:
@@ -54,7 +68,7 @@ class Hold:
 
     def __enter__(self) -> Hold:
         if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
+            for number in SIGNALS:
                 handler = signal.getsignal(number)
                 if callable(handler):  # a signal that is ignored, or ends the process at once, stays so
                     self._handlers[number] = handler

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import logging
+import os
 import signal
-import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import BrokenExecutor, Future
-from contextlib import contextmanager
-from dataclasses import dataclass
+from concurrent.futures import BrokenExecutor, Future, wait
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 import joblib
 import torch
 
 from probing.display import Status
+from probing.interruption import shielded, terminable, unshielded
 from probing.lifeline import Line, listening
 
 Cell = TypeVar("Cell")
 Outcome = TypeVar("Outcome")
 RunCell = Callable[[Cell, torch.device, Callable[[Status], None]], Outcome]
 
+SECONDS_TO_STOP = 2.5
 SECONDS_IDLE = 300
 """After so long without a cell a process ends; a later one starts anew."""
 
@@ -67,7 +69,7 @@ class Workers:
     def open(
         self, run_cell: RunCell[Cell, Outcome], num_cells: int, on_status: Callable[[Status], None]
     ) -> Iterator[Slots]:
-        """Give room for so many cells; an error or Ctrl-C ends the processes at once."""
+        """Give room for so many cells; an error or Ctrl-C ends the processes, after a checkpoint if that is quick."""
         if self.jobs == 1 or num_cells <= 1:
             yield _Here(run_cell, self, on_status)
             return
@@ -76,7 +78,7 @@ class Workers:
             try:
                 yield slots
             except BaseException:
-                slots.kill()
+                slots.stop()
                 raise
 
 
@@ -106,39 +108,37 @@ class _Processes:
     run_cell: RunCell[Any, Any]
     workers: Workers
     line: Line
+    begun: list[Future[Any]] = field(default_factory=list)
 
     @property
     def count(self) -> int:
         return self.workers.jobs
 
     def submit(self, cell: Any) -> Future[Any]:
-        with _interrupts_ignored():
-            future: Future[Any] = self._executor().submit(
+        executor = self._executor()
+        with shielded():  # Ctrl-C reaches the processes that start here, too, and it is this one that ends them
+            future: Future[Any] = executor.submit(
                 _run_in_worker, self.run_cell, cell, self.workers.device, self.workers.threads, self.line
             )
+        self.begun.append(future)
         return future
 
     def is_loss(self, error: BaseException) -> bool:
         return isinstance(error, BrokenExecutor)
 
-    def kill(self) -> None:
-        self._executor().shutdown(wait=True, kill_workers=True)
+    def stop(self) -> None:
+        """Let the cells write their checkpoints, as long as a user would wait, and end the processes."""
+        executor = self._executor()
+        try:
+            for pid in list(executor._processes):
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGTERM)
+            wait(self.begun, timeout=SECONDS_TO_STOP)
+        finally:
+            executor.shutdown(wait=True, kill_workers=True)
 
     def _executor(self) -> Any:
         return joblib.externals.loky.get_reusable_executor(self.workers.jobs, timeout=SECONDS_IDLE)
-
-
-@contextmanager
-def _interrupts_ignored() -> Iterator[None]:
-    """Let processes that start meanwhile ignore Ctrl-C for life: it reaches the whole group, and this one ends them."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _run_in_worker(
@@ -147,5 +147,5 @@ def _run_in_worker(
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # in workers that were started later, too
     logging.getLogger("probing").setLevel(logging.ERROR)  # The main process has said it.
     torch.set_num_threads(threads)
-    with line.calling() as tell:
+    with line.calling() as tell, terminable(), unshielded():
         return run_cell(cell, device, tell)
