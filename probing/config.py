@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from probing.errors import ProbingError, unknown
+from probing.files import read_text
 
 
 def _require(condition: bool, name: str, value: Any, allowed: str) -> None:
@@ -178,10 +179,8 @@ def resolve_config(preset: str, *, config_file: Path | None = None, settings: It
 
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ProbingError(f"{path}: cannot be read ({error.strerror})") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        return tomllib.loads(read_text(path))
+    except ValueError as error:
         raise ProbingError(f"{path}: not valid TOML ({error})") from None
     except RecursionError:
         raise ProbingError(f"{path}: not valid TOML (nested too deeply)") from None

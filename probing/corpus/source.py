@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from probing.config import DEFAULT_PRESETS
 from probing.errors import ProbingError
+from probing.files import parse_json, read_text
 from probing.tasks import COUNTERPARTS, TASKS, Task, get_task, get_tasks, own_task
 
 DATA_DIR = Path("data/senteval")
@@ -135,9 +135,8 @@ def read_datasheet_identity(folder: Path) -> str | None:
     if not path.is_file():
         return None
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        identity = content["identity"]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        identity = parse_json(read_text(path))["identity"]
+    except (ValueError, KeyError, TypeError):
         identity = None
     if not isinstance(identity, str):
         raise ProbingError(f"{path}: not a datasheet of `probe data build`. Remove it or build again")

@@ -13,9 +13,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import BinaryIO, Literal, cast
 
 from probing.errors import ProbingError
+from probing.files import decode_line, iterate_bytes, open_file
 
 Tree = tuple[str, "tuple[Tree, ...] | str"]
 """A constituency tree: (label, children), or (tag, word) at the leaves."""
@@ -76,30 +77,21 @@ def read_sentences(
 
 def read_lines(path: Path, progress: Callable[[int], None] | None = None) -> Iterator[tuple[int, str]]:
     """Yield each line of a text file, gzipped or not, with its number."""
-    try:
-        with path.open("rb") as raw:
-            packed = raw.peek(2)[:2] == b"\x1f\x8b"
-            file = gzip.GzipFile(fileobj=raw) if packed else raw
-            for number, line in enumerate(file, 1):
+    with open_file(path) as raw:
+        packed = raw.read(2) == b"\x1f\x8b"
+        raw.seek(0)
+        file = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if packed else raw
+        try:
+            for number, line in iterate_bytes(file, path):
                 if progress is not None and number % 1000 == 0:
                     progress(raw.tell())
-                yield number, _decode(path, number, line).rstrip("\r\n") + "\n"
+                yield number, decode_line(path, number, line).rstrip("\r\n") + "\n"
             if progress is not None:
                 progress(raw.tell())
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise ProbingError(f"{path}: the gzip file is damaged ({error}). Get or make it again") from None
-    except OSError as error:
-        raise ProbingError(f"{path}: cannot be read ({error.strerror or error})") from None
-
-
-def _decode(path: Path, number: int, line: bytes) -> str:
-    try:
-        return line.decode("utf-8-sig" if number == 1 else "utf-8")
-    except UnicodeDecodeError as error:
-        raise ProbingError(
-            f"{path}:{number}: not UTF-8 (byte 0x{line[error.start]:02x} at column {error.start + 1}). "
-            "Save the file as UTF-8"
-        ) from None
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise ProbingError(f"{path}: the gzip file is damaged ({error}). Get or make it again") from None
+        except OSError as error:
+            raise ProbingError(f"{path}: cannot be read ({error.strerror or error})") from None
 
 
 def tokenise(words: Sequence[str]) -> tuple[str, ...]:
