@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,3 +52,128 @@ def _make_result(make_result: Callable[..., Result]) -> Callable[..., Result]:
 def paper_results(make_result: Callable[..., Result]) -> list[Result]:
     """Return records that are the paper's own Table 1, as if measured with seed 0."""
     return [make_result(task.name, model, task.paper[model]) for task in TASKS for model in ("base", "simple", "em")]
+
+
+HOSTILE = "<script>document.title='owned'</script>\"><img src=x onerror=\"document.title='owned'\">'{{7*7}}\u2028</td>"
+"""A name that would be markup, an attribute, a template or the end of a line, were it not only a name."""
+
+
+def vary(result: Result, *, labels: Sequence[str], size: int, epochs: int = 6) -> Result:
+    """Return a record with these labels, answers as right as its accuracy says, and a curve that rises to it."""
+    assert result.scores is not None
+    rng = np.random.default_rng([zlib.crc32(f"{result.task} {result.model.name}".encode()), result.seed])
+    gold = np.arange(size) % len(labels)
+    right = rng.permutation(size) < round(result.scores.test_accuracy / 100 * size)
+    wrong = (gold + rng.integers(1, max(2, len(labels)), size)) % len(labels)
+    predictions = np.where(right, gold, wrong)
+    counts = [(int((gold == n).sum()), int((right & (gold == n)).sum())) for n in range(len(labels))]
+    accuracy = 100 * float((predictions == gold).mean())
+    heights = accuracy - (accuracy - 100 / len(labels)) * np.exp(-np.arange(1, epochs + 1)) + rng.normal(0, 0.5, epochs)
+    return dataclasses.replace(
+        result,
+        scores=dataclasses.replace(
+            result.scores,
+            test_accuracy=accuracy,
+            dev_accuracy=float(heights.max()),
+            best_epoch=int(heights.argmax()) + 1,
+            majority_accuracy=100 / len(labels),
+            parameters=200_000 + 1000 * len(result.model.name) ** 2,
+            curve=[
+                {"epoch": n, "loss": 2 / n, "dev_accuracy": float(height)}
+                for n, height in enumerate(heights.tolist(), 1)
+            ],
+            classes={
+                label: {"train": size, "dev": size // 10, "test": test, "right": hits}
+                for label, (test, hits) in zip(labels, counts, strict=True)
+            },
+            gold=gold.tolist(),
+            predictions=predictions.tolist(),
+        ),
+        timing=dataclasses.replace(result.timing, seconds=10.0 + len(result.model.name) + result.seed),
+    )
+
+
+def name_labels(number: int) -> list[str]:
+    return ["NP_VP_.", "PAST", *(f"label {place}" for place in range(2, number))][:number]
+
+
+@pytest.fixture(scope="session")
+def thirty_cells(make_result: Callable[..., Result]) -> Callable[..., list[Result]]:
+    """Return a function that makes 30 cells x some seeds, with as many labels as SentEval's tasks have."""
+
+    def build(seeds: int, size: int = 2_000) -> list[Result]:
+        return [
+            vary(make_result(t.name, model, t.paper[model], seed=seed), labels=name_labels(t.classes), size=size)
+            for t in TASKS
+            for model in ("base", "simple", "em")
+            for seed in range(seeds)
+        ]
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def gallery(make_result: Callable[..., Result]) -> list[Result]:
+    """Return two seeds of the paper's models on some tasks, an encoder's layers, and names that are an attack."""
+    results = []
+    for task in (task for task in TASKS if task.name in ("SeLen", "WC", "ToCo", "Tense")):
+        accuracies = task.paper | {
+            "bert layer 00": 60.0,
+            "bert layer 01": 71.5,
+            "bert layer 02": 68.25,
+            "evil.py:X": 55.0,
+        }
+        for model, accuracy in accuracies.items():
+            for seed in (0, 1):
+                made = make_result(task.name, model, accuracy + seed, seed=seed)
+                if model.startswith("bert"):
+                    layer = int(model[-2:])
+                    settings = {"encoder": {"pooling": "mean", "dtype": "float32", "layer": layer}}
+                    identity = dataclasses.replace(made.model, label=f"bert layer {layer}")
+                    made = dataclasses.replace(
+                        made, model=identity, settings=settings | {"probe": {"probe": "mlp", "standardise": True}}
+                    )
+                if model == "evil.py:X":
+                    settings = {
+                        "model": {"num_layers": HOSTILE, "layers_with_aggregator": []},
+                        "training": {"patience": 9},
+                    }
+                    made = dataclasses.replace(
+                        made, model=dataclasses.replace(made.model, label=HOSTILE), settings=settings
+                    )
+                results.append(vary(made, labels=[HOSTILE, *name_labels(task.classes)[1:]], size=1_000))
+    own = make_result("own task", "em", 70.0)
+    own = dataclasses.replace(own, task=HOSTILE, data=dataclasses.replace(own.data, file=f"{HOSTILE}.txt"))
+    failed = make_result("Tense", "simple-code", None, error=HOSTILE)
+    return [*results, vary(own, labels=["no", HOSTILE], size=1_000), failed]
+
+
+@pytest.fixture(scope="session")
+def hostile() -> str:
+    return HOSTILE
+
+
+def explain(task: str, model: str, tokens: Sequence[str], *, routed: bool) -> dict[str, Any]:
+    """Return an explanation as `probe explain` writes it: one sentence, two layers, two heads, three iterations."""
+    length, heads, groups = len(tokens), 2, 4
+    layer: dict[str, Any] = {"attention": np.full((heads, length, length), 1 / length).tolist()}
+    if routed:
+        layer["agreement"] = np.full((3, length, heads, groups), 1 / groups).tolist()
+        layer["share"] = np.full((3, length, heads, groups), 1 / heads).tolist()
+    sentence = {"tokens": list(tokens), "gold": "PAST", "predicted": "PRES", "probability": 0.5, "layers": [layer] * 2}
+    masking = [
+        {"layer": number, "head": head, "accuracy": 70.0 + head, "drop": 5.5 - 3 * head}
+        for number in (1, 2)
+        for head in (1, 2)
+    ]
+    return {"task": task, "model": model, "sentences": [sentence], "masking": masking}
+
+
+@pytest.fixture(scope="session")
+def explanations() -> dict[str, dict[str, Any]]:
+    """Return explanations by file name."""
+    tokens = ["the", HOSTILE, "slept"]
+    return {
+        "a.explanation.json": explain("Tense", "Base", tokens, routed=False),
+        "b.explanation.json": explain("Tense", HOSTILE, tokens, routed=True),
+    }

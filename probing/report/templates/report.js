@@ -15,7 +15,7 @@ function panel(title, chart) {
 
 function showSection(element, data) {
   const find = (selector) => element.querySelector(selector);
-  const tasks = data.columns.filter((column) => column in data.majorities);
+  const tasks = data.columns.filter((column) => Object.hasOwn(data.majorities, column));
   const cellOf = (model, task) => data.cells.find((cell) => cell.model === model && cell.task === task);
   const body = find(".scores tbody");
   const rows = [...body.rows];
@@ -148,7 +148,7 @@ function showSection(element, data) {
     const column = data.columns[state.column];
     const points = shownModels().map((model) => {
       const value = data.views.accuracy[rowOf(model)][state.column];
-      const cells = data.cells.filter((cell) => cell.model === model && (cell.task === column || !(column in data.majorities)));
+      const cells = data.cells.filter((cell) => cell.model === model && (cell.task === column || !Object.hasOwn(data.majorities, column)));
       const mean = (key) => cells.reduce((sum, cell) => sum + cell[key], 0) / cells.length;
       return value && {
         model, label: data.models[model], mean: value[MEAN], low: value[LOW], high: value[HIGH],

@@ -1,0 +1,251 @@
+"""The page as its reader has it: in Chromium, from disk."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from statistics import fmean
+
+import pytest
+from click.testing import CliRunner
+
+from cli import main
+from probing.report.groups import group_results
+from probing.results import Store
+
+webdriver = pytest.importorskip("selenium.webdriver")
+Select = pytest.importorskip("selenium.webdriver.support.select").Select
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+DRIVER = shutil.which("chromedriver")
+ARGUMENTS = (
+    "--headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync --window-size=1400,1000"
+)
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="chromium and chromedriver are not installed"),
+]
+
+
+@pytest.fixture(scope="module")
+def address(gallery, explanations, tmp_path_factory):
+    """Return where the page of a folder of records and explanations is, as the command writes it."""
+    folder = tmp_path_factory.mktemp("results")
+    for result in gallery:
+        Store(folder).save(result)
+    for name, content in explanations.items():
+        (folder / name).write_text(json.dumps(content), encoding="utf-8")
+    output = folder / "report.html"
+    done = CliRunner().invoke(main, ["report", "--results", str(folder), "--format", "html", "-o", str(output)])
+    assert (done.exit_code, done.output) == (0, "")
+    return output.as_uri()
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory):
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for argument in [*ARGUMENTS.split(), f"--user-data-dir={tmp_path_factory.mktemp('profile')}"]:
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def page(chromium, address):
+    """Open the page anew; in the end, nothing was complained about and nothing was asked for from outside."""
+    chromium.get_log("performance")  # Chromium's own start page
+    chromium.get(address)
+    yield chromium
+    assert chromium.get_log("browser") == []
+    messages = [json.loads(entry["message"])["message"] for entry in chromium.get_log("performance")]
+    requested = {
+        message["params"]["request"]["url"] for message in messages if message["method"] == "Network.requestWillBeSent"
+    }
+    assert {url for url in requested if not url.startswith("data:")} <= {address}
+
+
+@pytest.fixture(scope="module")
+def group(gallery):
+    (group,) = group_results(gallery)
+    return group
+
+
+def all_of(page, selector):
+    return page.find_elements("css selector", selector)
+
+
+def one(page, selector):
+    return page.find_element("css selector", selector)
+
+
+READ = """
+    const columns = [...document.querySelectorAll(".scores .columns button")].map((button) => button.innerText);
+    return [...document.querySelectorAll(".scores tbody tr")].filter((line) => line.checkVisibility()).map((line) => [
+        line.querySelector(".name").innerText,
+        Object.fromEntries([...line.querySelectorAll(".figure")].map((figure, n) => [columns[n], figure.innerText])),
+    ]);
+"""
+
+
+def read_table(page):
+    """Return the figures that are shown, by row and column."""
+    return {squeeze(name): {squeeze(c): text for c, text in row.items()} for name, row in page.execute_script(READ)}
+
+
+def read_column(page, column):
+    return [float(row[column].replace("−", "-")) for row in read_table(page).values() if row[column] != "–"]
+
+
+def measured(group):
+    """Return the mean accuracies straight from the records."""
+    return {
+        (model.label, task): fmean(r.scores.test_accuracy for r in model.results if r.task == task and r.scores)
+        for model in group.models
+        for task in model.cells
+    }
+
+
+def squeeze(text):
+    """Return a text as a browser shows it."""
+    return " ".join(text.split())
+
+
+def test_the_table_has_the_records_numbers(page, group):
+    shown = read_table(page)
+    expected = measured(group)
+    assert len(expected) > 25
+    for (label, task), accuracy in expected.items():
+        assert shown[squeeze(label)][squeeze(task)] == f"{accuracy:.2f}"
+    assert shown["Base"][squeeze(group.columns[-2])] == "–"
+    bold = {field.text.split()[0] for field in all_of(page, ".scores tr[data-model='0'] td.best")}
+    assert bold
+
+
+def test_a_click_on_a_column_sorts(page):
+    before = list(read_table(page))
+    button = next(one for one in all_of(page, ".scores .columns button") if one.text == "ToCo")
+    button.click()
+    figures = read_column(page, "ToCo")
+    assert figures == sorted(figures, reverse=True)
+    assert len(figures) == 8
+    button.click()
+    assert read_column(page, "ToCo") == sorted(figures)
+    assert one(page, "[aria-sort=ascending]").text == "ToCo"
+    button.click()
+    assert list(read_table(page)) == before
+
+
+def test_differences_to_a_chosen_model(page, group):
+    one(page, "input[value=difference]").click()
+    expected = measured(group)
+    shown = read_table(page)
+    assert "Base" not in shown
+    assert "Majority" not in shown
+    assert float(shown["EM"]["Tense"]) == pytest.approx(expected["EM", "Tense"] - expected["Base", "Tense"], abs=0.006)
+    Select(one(page, ".reference select")).select_by_visible_text("EM")
+    shown = read_table(page)
+    assert "EM" not in shown
+    assert shown["Base"]["Tense"].startswith("−")
+    assert one(page, ".reference-name").text == "EM"
+    one(page, "input[value=accuracy]").click()
+    assert read_table(page)["EM"]["Tense"] == f"{expected['EM', 'Tense']:.2f}"
+
+
+def test_a_model_can_be_hidden(page):
+    marks = len(all_of(page, ".dots svg .series"))
+    assert "Simple" in read_table(page)
+    box = one(page, ".models input[value='1']")
+    box.click()
+    assert "Simple" not in read_table(page)
+    assert len(all_of(page, ".dots svg .series")) < marks
+    box.click()
+    assert "Simple" in read_table(page)
+    assert len(all_of(page, ".dots svg .series")) == marks
+
+
+def test_hovering_and_walking_show_the_record(page, group):
+    card = one(page, "#card")
+    assert not card.is_displayed()
+    field = one(page, ".scores tr[data-model='2'] td")
+    webdriver.ActionChains(page).move_to_element(field).perform()
+    assert card.is_displayed()
+    record = group.models[2].cells["SeLen"].records[1]
+    for text in ("EM on SeLen", f"{record.scores.test_accuracy:.2f}", f"{record.scores.parameters:,}", "patience 4"):
+        assert text in card.text
+    webdriver.ActionChains(page).send_keys(webdriver.Keys.ESCAPE).perform()
+    assert not card.is_displayed()
+    page.execute_script("arguments[0].focus()", one(page, ".scores td[tabindex='0']"))
+    assert card.text.startswith("Base on SeLen")
+    keys = webdriver.Keys
+    webdriver.ActionChains(page).send_keys(keys.ARROW_DOWN, keys.ARROW_RIGHT).perform()
+    assert card.text.startswith("Simple on WC")
+
+
+def test_a_chosen_cell_shows_its_confusions(page, group):
+    one(page, ".scores tr[data-model='0'] td:nth-of-type(1)").click()
+    scores = group.models[0].cells["SeLen"].scores
+    pairs = [pair for seed in scores for pair in zip(seed.gold, seed.predictions, strict=True)]
+    shown = [int(text.text) for text in all_of(page, ".confusion g text")]
+    assert sum(shown) == len(pairs) == 2_000
+    assert shown[0] == pairs.count((0, 0))
+    Select(one(page, "select.task")).select_by_visible_text("WC")
+    assert "976 others" not in one(page, ".confusion").text
+    assert "977 others" in one(page, ".confusion").text
+    assert "The 24 lowest of 1000 labels." in one(page, ".classes").text
+
+
+def test_every_chart_is_drawn(page):
+    for place, least in {".dots": 6, ".curves": 5, ".classes": 1, ".confusion": 1, ".stacks": 1, ".costs": 2}.items():
+        assert len(all_of(page, f"{place} svg")) >= least
+    assert "60.5" in one(page, ".stacks").text
+    assert "model.num_layers" in one(page, ".settings").text
+    assert "probe run --aggregator base" in one(page, "pre").text
+
+
+def test_explanations(page, hostile):
+    assert len(all_of(page, ".masking svg")) == 2
+    assert "−0.5" in one(page, ".masking").text
+    assert not one(page, ".routing").is_displayed()
+    Select(one(page, "select.sentence")).select_by_index(1)
+    assert len(all_of(page, ".attention svg")) == 2
+    assert one(page, ".routing output").text == "3 of 3"
+    assert len(all_of(page, ".agreement rect.heat")) == 3 * 2 * 4
+    assert one(page, ".prediction").text == "Predicted: PRES; right: PAST"
+
+
+def test_names_are_never_markup(page, hostile):
+    assert page.title.startswith("Probing")
+    assert len(all_of(page, "script")) == 2
+    assert all_of(page, "img, iframe, object, [onerror]") == []
+    assert squeeze(hostile) in read_table(page)
+    for field in all_of(page, ".scores td[tabindex]")[-3:]:
+        webdriver.ActionChains(page).move_to_element(field).perform()
+        field.click()
+    assert squeeze(hostile) in squeeze(one(page, "#card").text)
+    assert page.title.startswith("Probing")
+    assert len(all_of(page, "script")) == 2
+
+
+@pytest.mark.parametrize("width", [390, 1400])
+def test_nothing_sticks_out_of_the_window(page, width):
+    page.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500},
+    )
+    assert page.execute_script("return document.documentElement.scrollWidth") <= width
+    page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_light_and_dark(page):
+    grounds = []
+    for scheme in ("light", "dark"):
+        page.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        )
+        grounds.append(page.execute_script("return getComputedStyle(document.documentElement).backgroundColor"))
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    assert grounds == ["rgb(255, 255, 255)", "rgb(20, 24, 28)"]
