@@ -247,9 +247,9 @@ def note(what, key=""):
 def run():
     real, save = runner.run_cell, Store.save
 
-    def logged(cell, *rest):
+    def logged(cell, *rest, **options):
         note("begin", cell.key)
-        result = real(cell, *rest)
+        result = real(cell, *rest, **options)
         note("end", cell.key)
         return result
 
