@@ -1,10 +1,9 @@
 """Classifiers on frozen vectors: a whole grid of them is trained together, in one pass over the data.
 
 The configurations of a grid see the same batches and start from the same weights, as SentEval's do (it seeds each
-anew), so that they are the slices of one set of matrices. The gradients are written out: autograd would cost more than
-the arithmetic.
+anew), so that they are the slices of one set of matrices.
 
-Shapes: B sentences of a batch, D dimensions of a vector and a constant 1, G configurations, H hidden units, C classes.
+Shapes: B sentences of a batch, C classes.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,15 +20,10 @@ from torch import Tensor
 
 from probing.dataset import Integers
 from probing.errors import unknown
-from probing.grids import Grid, Group
+from probing.grids import Grid
+from probing.groups import Group, count_parameters
+from probing.inputs import Batches, Inputs
 from probing.training import Epoch, NonFiniteLossError, Progress
-
-BLOCK_NUMBERS = 2**21
-"""How many numbers are gathered, standardised and one-hot encoded at a time."""
-PRODUCTS_FOR_THREADS = 2**26
-"""Steps with fewer multiplications run on one thread: threads would wait for each other most of the time."""
-STEPS_BETWEEN_LOSSES = 25
-"""The training loss is a mean over every so many batches: it decides nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +140,7 @@ class Vectors:
 
     @classmethod
     def build(cls, vectors: Tensor, labels: Integers) -> Vectors:
-        return cls(vectors, torch.from_numpy(np.array(labels)))
+        return cls(vectors, torch.from_numpy(np.array(labels, np.int64)))
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -178,64 +171,12 @@ class Fitted:
     def scores(self, vectors: Tensor, rows: Integers | None = None) -> Iterator[Tensor]:
         """Yield the scores (B, C) of all vectors, or of those in some rows, many at a time."""
         order = None if rows is None else torch.from_numpy(rows)
-        for block in self._inputs.blocks(vectors, order):
+        for block in self._inputs.blocks(vectors, order, width=self._weights.num_classes):
             yield self._weights.scores(block)[0]
 
     def predict(self, vectors: Tensor) -> Integers:
         """Return the class of each vector."""
         return torch.cat([scores.argmax(1) for scores in self.scores(vectors)]).cpu().numpy()
-
-
-@dataclass(frozen=True, slots=True)
-class Inputs:
-    """Makes classifier inputs (B, D) from vectors: float32, standardised or not, with a constant 1."""
-
-    mean: Tensor
-    scale: Tensor
-    device: torch.device
-
-    @classmethod
-    def measure(cls, vectors: Tensor, *, standardise: bool, device: torch.device) -> Inputs:
-        """Return the inputs' scale, measured a block at a time so that the vectors need not fit into memory."""
-        dim = vectors.shape[1]
-        total, squares = torch.zeros(dim, dtype=torch.float64), torch.zeros(dim, dtype=torch.float64)
-        mean, scale = torch.zeros(dim), torch.ones(dim)
-        if standardise:
-            rows = max(1, BLOCK_NUMBERS // dim)
-            for block in vectors.split(rows):
-                total += block.sum(0, dtype=torch.float64)
-            centre = total / len(vectors)
-            for block in vectors.split(rows):
-                squares += (block - centre).square_().sum(0)
-            deviation = (squares / len(vectors)).sqrt()
-            mean, scale = centre.float(), torch.where(deviation > 1e-9, 1 / deviation, 1.0).float()
-        return cls(mean.to(device), scale.to(device), device)
-
-    def make(self, vectors: Tensor) -> Tensor:
-        inputs = torch.ones(len(vectors), vectors.shape[1] + 1, device=self.device)
-        torch.sub(vectors.to(self.device), self.mean, out=inputs[:, :-1]).mul_(self.scale)
-        return inputs
-
-    def blocks(self, vectors: Tensor, order: Tensor | None = None, *, rows: int | None = None) -> Iterator[Tensor]:
-        """Yield inputs of many sentences at a time, in the order given."""
-        rows = rows or max(1, BLOCK_NUMBERS // (vectors.shape[1] + 1))
-        if order is None:
-            yield from map(self.make, vectors.split(rows))
-        else:
-            for indices in order.split(rows):
-                yield self.make(vectors.index_select(0, indices))
-
-
-@contextmanager
-def _threads_for(probe: Probe, input_dim: int, num_classes: int) -> Iterator[None]:
-    columns = sum(item.hidden or num_classes for item in probe.configurations)
-    threads = torch.get_num_threads()
-    if probe.batch_size * input_dim * columns < PRODUCTS_FOR_THREADS:
-        torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def fit(
@@ -249,19 +190,6 @@ def fit(
     on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> Fitted:
     """Train all configurations of a probe together, each until it stops, and return the one that is best on dev."""
-    with _threads_for(probe, train.vectors.shape[1], num_classes):
-        return _fit(probe, train, dev, num_classes, seed, device, on_progress)
-
-
-def _fit(
-    probe: Probe,
-    train: Vectors,
-    dev: Vectors,
-    num_classes: int,
-    seed: int,
-    device: torch.device,
-    on_progress: Callable[[Progress], None],
-) -> Fitted:
     inputs = Inputs.measure(train.vectors, standardise=probe.standardise, device=device)
     grid = Grid.build(
         [(item.hidden, item.dropout, item.weight_decay) for item in probe.configurations],
@@ -304,29 +232,19 @@ def _fit(
     # SentEval compares percentages of two decimals; the first among equals is the weakest penalty or smallest size.
     number = max(range(len(candidates)), key=lambda index: (round(candidates[index].best.dev_accuracy, 2), -index))
     weights = best[number][1]
-    return Fitted(candidates[number], candidates, weights.num_parameters, sentences, weights, inputs)
+    parameters = count_parameters(train.vectors.shape[1], weights.hidden, num_classes)
+    return Fitted(candidates[number], candidates, parameters, sentences, weights, inputs)
 
 
 def _train_epoch(
     probe: Probe, grid: Grid, inputs: Inputs, train: Vectors, shuffler: torch.Generator, epoch: int
 ) -> dict[int, float]:
     """Pass over the training split and return each configuration's mean loss."""
-    totals: list[Tensor] = []
-    steps = 0
-    width = max(train.vectors.shape[1] + 1, grid.num_classes)
-    rows = probe.batch_size * max(1, BLOCK_NUMBERS // width // probe.batch_size)
+    losses = []
     for _ in range(probe.count_passes(len(train))):
         order = torch.randperm(len(train), generator=shuffler)
-        blocks = inputs.blocks(train.vectors, order, rows=rows)
-        for indices, block in zip(order.split(rows), blocks, strict=True):
-            labels = train.labels[indices].to(inputs.device)
-            targets = torch.nn.functional.one_hot(labels, grid.num_classes).to(block.dtype)
-            for batch, target in zip(block.split(probe.batch_size), targets.split(probe.batch_size), strict=True):
-                loss = grid.step(batch, target, with_loss=steps % STEPS_BETWEEN_LOSSES == 0)
-                steps += 1
-                if loss is not None:
-                    totals.append(loss)
-    means = torch.stack(totals).mean(0).tolist()
+        losses.append(grid.train(Batches(inputs, train.vectors, train.labels, order, probe.batch_size)))
+    means = torch.stack(losses).mean(0).tolist()
     if not all(map(math.isfinite, means)):
         raise NonFiniteLossError(f"the probe's loss became {means} in epoch {epoch}. Look at the encoder's vectors")
     return dict(zip(grid.active, means, strict=True))
@@ -336,7 +254,7 @@ def _score(grid: Grid, inputs: Inputs, split: Vectors) -> dict[int, float]:
     """Return each configuration's accuracy in percent."""
     right = torch.zeros(len(grid.active), dtype=torch.int64, device=inputs.device)
     start = 0
-    for block in inputs.blocks(split.vectors):
+    for block in inputs.blocks(split.vectors, width=grid.width):
         labels = split.labels[start : start + len(block)].to(inputs.device)
         right += (grid.predict(block) == labels).sum(1)
         start += len(block)

@@ -10,7 +10,7 @@ import torch
 
 from probing import probes
 from probing.errors import ProbingError
-from probing.probes import Configuration, Inputs, Probe, Vectors, fit
+from probing.probes import Configuration, Probe, Vectors, fit
 from probing.training import NonFiniteLossError
 
 CPU = torch.device("cpu")
@@ -109,46 +109,9 @@ def test_the_last_epoch() -> None:
     assert fitted.sentences == 3 * 4 * 50
 
 
-def test_vectors_are_standardised_by_the_training_split() -> None:
-    vectors = TRAIN.vectors * torch.tensor([1.0, 10, 100, 1e-2, 1, 0]) + 5
-    inputs = Inputs.measure(vectors, standardise=True, device=CPU).make(vectors)
-    assert inputs[:, :5].mean(0).tolist() == pytest.approx([0] * 5, abs=1e-3)
-    assert inputs[:, :5].std(0, unbiased=False).tolist() == pytest.approx([1] * 5, rel=1e-3)
-    assert (inputs[:, 5] == 0).all()
-    assert (inputs[:, 6] == 1).all()
-    raw = Inputs.measure(vectors, standardise=False, device=CPU).make(vectors)
-    assert torch.equal(raw[:, :6], vectors)
-
-
-def test_blocks_do_not_change_what_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = Inputs.measure(TRAIN.vectors, standardise=True, device=CPU)
-    monkeypatch.setattr(probes, "BLOCK_NUMBERS", 50)
-    blocks = Inputs.measure(TRAIN.vectors, standardise=True, device=CPU)
-    torch.testing.assert_close(whole.mean, blocks.mean)
-    torch.testing.assert_close(whole.scale, blocks.scale)
-    assert len(torch.cat(list(blocks.blocks(TRAIN.vectors)))) == 300
-
-
 def test_half_precision_vectors_are_read() -> None:
     half = [Vectors(split.vectors.half(), split.labels) for split in (TRAIN, DEV)]
     assert run(probes.senteval_probe(max_epoch=60, batch_size=8), *half).chosen.best.dev_accuracy > 70
-
-
-def test_small_steps_run_on_one_thread_and_threads_come_back() -> None:
-    before = torch.get_num_threads()
-    seen: list[int] = []
-    probe = dataclasses.replace(probes.PROBES["linear"], max_epochs=1, min_steps=0)
-    fit(
-        probe,
-        TRAIN,
-        DEV,
-        num_classes=3,
-        seed=0,
-        device=CPU,
-        on_progress=lambda progress: seen.append(torch.get_num_threads()),
-    )
-    assert seen == [1]
-    assert torch.get_num_threads() == before
 
 
 def test_a_loss_that_is_not_finite_is_said() -> None:

@@ -1,0 +1,94 @@
+"""From frozen vectors to what a classifier reads: float32, standardised or not, a constant 1, zeros to a whole vector.
+
+Shapes: B sentences of a batch, D inputs (the constant is the one after the vector, so that a bias is a weight).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+BLOCK_NUMBERS = 2**21
+"""How many numbers are read, standardised or scored at a time."""
+LANES = 8
+"""The inputs' number is a multiple of this, the width of a vector register."""
+
+
+def count_inputs(dim: int) -> int:
+    """Return how many inputs vectors of a dimension have, or how many a layer of so many units gives."""
+    return (dim + LANES) // LANES * LANES
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Makes classifier inputs (B, D) from vectors."""
+
+    mean: Tensor
+    scale: Tensor
+    device: torch.device
+
+    @classmethod
+    def measure(cls, vectors: Tensor, *, standardise: bool, device: torch.device) -> Inputs:
+        """Return the inputs' scale, measured a block at a time so that the vectors need not fit into memory."""
+        dim = vectors.shape[1]
+        total, squares = torch.zeros(dim, dtype=torch.float64), torch.zeros(dim, dtype=torch.float64)
+        mean, scale = torch.zeros(dim), torch.ones(dim)
+        if standardise:
+            rows = max(1, BLOCK_NUMBERS // dim)
+            for block in vectors.split(rows):
+                total += block.sum(0, dtype=torch.float64)
+            centre = total / len(vectors)
+            for block in vectors.split(rows):
+                squares += (block - centre).square_().sum(0)
+            deviation = (squares / len(vectors)).sqrt()
+            mean, scale = centre.float(), torch.where(deviation > 1e-9, 1 / deviation, 1.0).float()
+        return cls(mean.to(device), scale.to(device), device)
+
+    def make(self, vectors: Tensor) -> Tensor:
+        dim = vectors.shape[1]
+        inputs = torch.zeros(len(vectors), count_inputs(dim), device=self.device)
+        torch.sub(vectors.to(self.device), self.mean, out=inputs[:, :dim]).mul_(self.scale)
+        inputs[:, dim] = 1.0
+        return inputs
+
+    def blocks(self, vectors: Tensor, order: Tensor | None = None, *, width: int = 1) -> Iterator[Tensor]:
+        """Yield inputs of many sentences at a time, in the order given; of fewer if wider things are made of them."""
+        rows = max(1, BLOCK_NUMBERS // max(width, count_inputs(vectors.shape[1])))
+        if order is None:
+            yield from map(self.make, vectors.split(rows))
+        else:
+            for indices in order.split(rows):
+                yield self.make(vectors.index_select(0, indices))
+
+
+@dataclass(frozen=True, slots=True)
+class Batches:
+    """Sentences in the order in which they are trained on, a batch at a time."""
+
+    inputs: Inputs
+    vectors: Tensor
+    """Of all sentences, possibly mapped from a file."""
+    labels: Tensor
+    """Of all sentences."""
+    order: Tensor
+    size: int
+    """Of a batch; the last may be smaller."""
+
+    def __len__(self) -> int:
+        """Return the number of sentences."""
+        return len(self.order)
+
+    def __iter__(self) -> Iterator[tuple[Tensor, Tensor]]:
+        """Yield the inputs (B, D) and labels (B,) of each batch."""
+        inputs = self.inputs.make(self.vectors.index_select(0, self.order))
+        labels = self.labels[self.order].to(self.inputs.device)
+        yield from zip(inputs.split(self.size), labels.split(self.size), strict=True)
+
+    def split(self, sentences: int) -> Iterator[Batches]:
+        """Yield parts of about so many sentences, all but the last of whole batches."""
+        rows = self.size * max(1, sentences // self.size)
+        for order in self.order.split(rows):
+            yield Batches(self.inputs, self.vectors, self.labels, order, self.size)

@@ -1,0 +1,224 @@
+// The function that fused_descent.py calls: Adam on the classifiers of a group, batch after batch.
+//
+// Configurations are independent, and so are the rows of their first layer once the errors of a batch are known: a
+// tile of rows gets its gradient, its step and the next batch's outputs while it is in cache. No gradient is ever
+// stored, and each weight is read and written once a step. The number of threads changes no bit of any result.
+//
+// Shapes: B sentences of a batch (padded to PANEL), D inputs, G configurations, H hidden units, C classes, K inputs of
+// the second layer (the hidden units, a constant 1, zeros up to a whole vector).
+#include <algorithm>
+#include <vector>
+
+#include "tiles.h"
+
+using namespace descent;
+
+struct Group {
+    int64_t configurations, classes, hidden;  // hidden is 0 where there is one layer
+    Layer layers[2];
+    const float *dropout, *weight_decay;  // (G,)
+};
+
+struct Batches {
+    const float* vectors;
+    int64_t stride, dim;
+    const float *mean, *scale;  // (dim,)
+    const int64_t *labels, *order;
+    int64_t count, size;
+    const float* noise;  // (H, count): what is below the dropout's rate is dropped
+
+    int64_t steps() const { return (count + size - 1) / size; }
+    int64_t length(int64_t step) const { return std::min(size, count - step * size); }
+};
+
+namespace {
+
+ALWAYS_INLINE Part logistic(Part x) {
+    const Part e = exp(where_less(x, Part{}, x, -x)), scale = 1.0f / (1.0f + e);
+    return where_less(x, Part{}, e * scale, scale);
+}
+
+// Turns the scores (C, B) of eight sentences into the errors of their mean cross-entropy; returns its sum.
+double subtract_targets(float* scores, int64_t classes, int64_t stride, const int64_t* labels, int64_t sentences,
+                        float scale) {
+    Part largest = read(scores), total{};
+    for (int64_t c = 1; c < classes; ++c) largest = larger(read(scores + c * stride), largest);
+    float own[VECTOR] = {};
+    for (int64_t b = 0; b < sentences; ++b) own[b] = scores[labels[b] * stride + b] - largest[b];
+    for (int64_t c = 0; c < classes; ++c) {
+        const Part e = exp(read(scores + c * stride) - largest);
+        write(scores + c * stride, e);
+        total += e;
+    }
+    const Part share = scale / total;
+    for (int64_t c = 0; c < classes; ++c) write(scores + c * stride, read(scores + c * stride) * share);
+    double loss = 0;
+    for (int64_t b = 0; b < sentences; ++b) {
+        scores[labels[b] * stride + b] -= scale;
+        loss += std::log(total[b]) - own[b];
+    }
+    return loss;
+}
+
+class Training {
+  public:
+    Training(const Group& group, const Adam& adam, const Batches& batches)
+        : group_(group), adam_(adam), batches_(batches), width_(round_up(batches.size, PANEL)) {
+        const Layer& first = group.layers[0];
+        outputs_.resize(group.configurations * first.rows * width_);
+        turned_.resize(width_ * first.columns);
+        labels_.resize(2 * width_);
+        losses_.resize(group.configurations * width_ / VECTOR);
+        for (auto& inputs : inputs_) {
+            inputs.resize(width_ * first.columns);
+            for (int64_t b = 0; b < width_; ++b) inputs[b * first.columns + batches.dim] = 1.0f;
+        }
+        if (group.hidden) {
+            units_.resize(group.configurations * group.layers[1].columns * width_);
+            turned_units_.resize(units_.size());
+            scores_.resize(group.configurations * group.classes * width_);
+        }
+    }
+
+    void run(int threads, double* losses) {
+#ifdef _OPENMP
+#pragma omp parallel num_threads(threads)
+#endif
+        for (int64_t step = -1; step < batches_.steps(); ++step) run_step(step);
+        for (int64_t g = 0; g < group_.configurations; ++g)
+            for (int64_t part = 0; part < width_ / VECTOR; ++part) losses[g] += losses_[g * width_ / VECTOR + part];
+    }
+
+  private:
+    // Learns from a batch and computes the outputs for the next; before the first batch there is nothing to learn.
+    void run_step(int64_t number) {
+        const bool learns = number >= 0, goes_on = number + 1 < batches_.steps();
+        if (goes_on) {
+#ifdef _OPENMP
+#pragma omp for schedule(static) nowait
+#endif
+            for (int64_t b = 0; b < width_; b += PANEL) gather(number + 1, b);
+        }
+        if (learns) {
+            const int64_t parts = group_.hidden ? 1 : width_ / VECTOR;
+#ifdef _OPENMP
+#pragma omp for schedule(static) nowait
+#endif
+            for (int64_t i = 0; i < group_.configurations * parts; ++i)
+                group_.hidden ? learn_scores(number, i) : find_errors(number, i / parts, i % parts, outputs_.data());
+        }
+#ifdef _OPENMP
+#pragma omp barrier
+#endif
+        const Layer& layer = group_.layers[0];
+        const Lesson lesson = make_lesson(number, inputs_[number & 1].data());
+        const Panels panels{turned_.data(), PANEL, PANEL * layer.columns};
+        const Tiles tiles(group_.configurations * layer.rows);
+#ifdef _OPENMP
+#pragma omp for schedule(dynamic, 4)
+#endif
+        for (int64_t tile = 0; tile < tiles.count; ++tile)
+            tiles.visit(tile, [&](int64_t row, auto count) {
+                constexpr int R = decltype(count)::value;
+                float* const outputs = outputs_.data() + row * width_;
+                if (learns) learn<R>(layer, row, lesson, outputs, width_);
+                if (goes_on) project<R>(layer, row, panels, outputs, width_);
+            });
+    }
+
+    Lesson make_lesson(int64_t number, const float* inputs) const {
+        return {inputs, batches_.length(number), group_.weight_decay, Step(adam_, adam_.steps + number + 1)};
+    }
+
+    // Makes the inputs of a panel of sentences, also turned.
+    void gather(int64_t number, int64_t first) {
+        const int64_t D = group_.layers[0].columns, dim = batches_.dim;
+        const int64_t end = std::min(first + PANEL, batches_.length(number));
+        float* const inputs = inputs_[number & 1].data();
+        for (int64_t b = first; b < end; ++b) {
+            const int64_t sentence = batches_.order[number * batches_.size + b];
+            const float* const vector = batches_.vectors + sentence * batches_.stride;
+            labels_[(number & 1) * width_ + b] = batches_.labels[sentence];
+            int64_t d = 0;
+            for (; d + VECTOR <= dim; d += VECTOR)
+                write(inputs + b * D + d, (read(vector + d) - read(batches_.mean + d)) * read(batches_.scale + d));
+            for (; d < dim; ++d) inputs[b * D + d] = (vector[d] - batches_.mean[d]) * batches_.scale[d];
+        }
+        transpose(inputs + first * D, PANEL, D, D, turned_.data() + first * D, PANEL);
+    }
+
+    // Of eight sentences for one configuration.
+    void find_errors(int64_t number, int64_t g, int64_t part, float* scores) {
+        const int64_t length = batches_.length(number), first = part * VECTOR, C = group_.classes;
+        if (first >= length) return;
+        losses_[g * width_ / VECTOR + part] += subtract_targets(
+            scores + g * C * width_ + first, C, width_, labels_.data() + (number & 1) * width_ + first,
+            std::min<int64_t>(VECTOR, length - first), 1.0f / static_cast<float>(length));
+    }
+
+    // The dropout's factors for eight sentences.
+    Part mask(int64_t number, int64_t g, int64_t h, int64_t first) const {
+        const float rate = group_.dropout[g];
+        const int64_t end = batches_.length(number);
+        if (rate == 0 || first >= end) return fill(1.0f);
+        const float* const noise = batches_.noise + h * batches_.count + number * batches_.size + first;
+        Part draws{};
+        if (first + VECTOR <= end)
+            draws = read(noise);
+        else
+            for (int64_t b = first; b < end; ++b) draws[b - first] = noise[b - first];
+        return where_less(draws, fill(rate), Part{}, fill(1 / (1 - rate)));
+    }
+
+    // With a hidden layer: from its outputs to the scores and back to its errors; the second layer takes its step.
+    void learn_scores(int64_t number, int64_t g) {
+        const Layer& layer = group_.layers[1];
+        const int64_t H = group_.hidden, K = layer.columns, C = group_.classes;
+        float *const outputs = outputs_.data() + g * H * width_, *const scores = scores_.data() + g * C * width_;
+        float *const units = units_.data() + g * K * width_, *const turned = turned_units_.data() + g * K * width_;
+        for (int64_t h = 0; h < H; ++h)
+            for (int64_t b = 0; b < width_; b += VECTOR)
+                write(units + h * width_ + b, logistic(read(outputs + h * width_ + b) * mask(number, g, h, b)));
+        std::fill_n(units + H * width_, width_, 1.0f);
+        transpose(units, K, width_, width_, turned, K);
+        const Tiles tiles(C);
+        for (int64_t tile = 0; tile < tiles.count; ++tile)
+            tiles.visit(tile, [&](int64_t c, auto count) {
+                const Panels panels{units, width_, PANEL};
+                project<decltype(count)::value>(layer, g * C + c, panels, scores + c * width_, width_);
+            });
+        for (int64_t part = 0; part < width_ / VECTOR; ++part) find_errors(number, g, part, scores_.data());
+        const float* const weights = layer.weights + g * C * K;
+        for (int64_t h = 0; h < H; ++h)
+            for (int64_t b = 0; b < width_; b += VECTOR) {
+                Part error{};
+                for (int64_t c = 0; c < C; ++c) error += weights[c * K + h] * read(scores + c * width_ + b);
+                const Part unit = read(units + h * width_ + b);
+                write(outputs + h * width_ + b, error * unit * (1.0f - unit) * mask(number, g, h, b));
+            }
+        const Lesson lesson = make_lesson(number, turned);
+        for (int64_t tile = 0; tile < tiles.count; ++tile)
+            tiles.visit(tile, [&](int64_t c, auto count) {
+                learn<decltype(count)::value>(layer, g * C + c, lesson, scores + c * width_, width_);
+            });
+    }
+
+    const Group& group_;
+    const Adam& adam_;
+    const Batches& batches_;
+    int64_t width_;
+    std::vector<float> outputs_, turned_, inputs_[2], units_, turned_units_, scores_;
+    std::vector<int64_t> labels_;
+    std::vector<double> losses_;
+};
+
+}  // namespace
+
+extern "C" {
+
+// Adds each configuration's cross-entropy, summed over the sentences, to `losses`.
+void descend_group(const Group* group, const Adam* adam, const Batches* batches, int threads, double* losses) {
+    Training(*group, *adam, *batches).run(threads, losses);
+}
+
+}  // extern "C"

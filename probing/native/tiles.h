@@ -1,0 +1,188 @@
+// One tile of a layer's rows: its outputs for a batch, its gradient, its step of Adam; and matrices turned over.
+//
+// Shapes: B sentences of a batch (padded to PANEL), D inputs, R rows of a tile.
+#pragma once
+
+#include <cmath>
+#include <type_traits>
+
+#include "lanes.h"
+
+namespace descent {
+
+using namespace routing;
+
+constexpr int VECTOR = sizeof(Part) / sizeof(float);
+constexpr int TILE = 6;   // rows: 6 x 2 sums, 2 inputs and a factor fill the sixteen registers
+constexpr int PANEL = 16;  // sentences whose inputs lie side by side: 2 vectors
+
+#define UNROLL _Pragma("GCC unroll 8")
+
+ALWAYS_INLINE Part read(const float* from) { return *(const Unaligned*)from; }
+ALWAYS_INLINE void write(float* to, Part x) { *(Unaligned*)to = x; }
+
+inline int64_t round_up(int64_t count, int64_t unit) { return (count + unit - 1) / unit * unit; }
+
+struct Layer {
+    int64_t rows, columns;  // of one configuration
+    float *weights, *means, *squares;
+};
+
+struct Adam {
+    double rate, beta1, beta2, epsilon;
+    int64_t steps;  // taken before
+};
+
+// The constants of one step.
+struct Step {
+    float rate, correction, beta2, epsilon, keep1, keep2;
+
+    Step(const Adam& adam, int64_t number)
+        : rate(static_cast<float>(adam.rate / (1 - std::pow(adam.beta1, number)))),
+          correction(static_cast<float>(1 / std::sqrt(1 - std::pow(adam.beta2, number)))),
+          beta2(static_cast<float>(adam.beta2)),
+          epsilon(static_cast<float>(adam.epsilon)),
+          keep1(static_cast<float>(1 - adam.beta1)),
+          keep2(static_cast<float>(1 - adam.beta2)) {}
+};
+
+// sum[r][v] = sum over k of left[r, k] * right[k, vector v].
+template <int R, int V>
+ALWAYS_INLINE void multiply(const float* left, int64_t left_stride, const float* right, int64_t right_stride,
+                            int64_t depth, Part (&sum)[R][V]) {
+    UNROLL for (int r = 0; r < R; ++r) UNROLL for (int v = 0; v < V; ++v) sum[r][v] = Part{};
+    for (int64_t k = 0; k < depth; ++k) {
+        Part inputs[V];
+        UNROLL for (int v = 0; v < V; ++v) {
+            inputs[v] = read(right + k * right_stride + VECTOR * v);
+#ifdef __AVX__
+            asm("" : "+x"(inputs[v]));  // one load for all rows: the compiler would load it again for each
+#endif
+        }
+        UNROLL for (int r = 0; r < R; ++r) {
+            const float x = left[r * left_stride + k];
+            const Part factor = {x, x, x, x, x, x, x, x};  // fill(x) would add to zero
+            UNROLL for (int v = 0; v < V; ++v) sum[r][v] += factor * inputs[v];
+        }
+    }
+}
+
+// What a layer is applied to: inputs (D, B) by panels of sentences.
+struct Panels {
+    const float* inputs;
+    int64_t stride, panel;  // from one input to the next, from one panel to the next
+};
+
+// Writes the outputs (R, B) of a layer's rows from `row` on.
+template <int R>
+void project(const Layer& layer, int64_t row, Panels panels, float* outputs, int64_t width) {
+    for (int64_t b = 0; b < width; b += PANEL, panels.inputs += panels.panel) {
+        Part sum[R][2];
+        multiply<R, 2>(layer.weights + row * layer.columns, layer.columns, panels.inputs, panels.stride, layer.columns,
+                       sum);
+        UNROLL for (int r = 0; r < R; ++r) UNROLL for (int v = 0; v < 2; ++v)
+            write(outputs + r * width + b + VECTOR * v, sum[r][v]);
+    }
+}
+
+// What a layer learns from: the inputs (B, D) of a batch.
+struct Lesson {
+    const float* inputs;
+    int64_t length;
+    const float* weight_decay;  // (G,)
+    Step step;
+};
+
+// One step of R rows, V vectors of their columns: the gradient from errors (R, B) and inputs, then Adam.
+template <int R, int V>
+ALWAYS_INLINE void descend(const Layer& layer, int64_t row, int64_t column, const Lesson& lesson, const float* errors,
+                           int64_t width) {
+    const int64_t at = row * layer.columns + column;
+    float *const weights = layer.weights + at, *const means = layer.means + at, *const squares = layer.squares + at;
+    for (int r = R; r < 2 * R; ++r)  // of the next tile, into the second-level cache
+        for (const float* rows : {weights, means, squares}) __builtin_prefetch(rows + r * layer.columns, 1, 2);
+    Part sum[R][V];
+    multiply<R, V>(errors, width, lesson.inputs + column, layer.columns, lesson.length, sum);
+    const Step step = lesson.step;
+    UNROLL for (int r = 0; r < R; ++r) {
+        const float decay = lesson.weight_decay[(row + r) / layer.rows];
+        UNROLL for (int v = 0; v < V; ++v) {
+            const int64_t place = r * layer.columns + VECTOR * v;
+            const Part weight = read(weights + place), gradient = sum[r][v] + weight * decay;
+            Part mean = read(means + place), square = read(squares + place);
+            mean += (gradient - mean) * step.keep1;
+            square = square * step.beta2 + gradient * gradient * step.keep2;
+            write(means + place, mean);
+            write(squares + place, square);
+            write(weights + place, weight - mean * step.rate / (root(square) * step.correction + step.epsilon));
+        }
+    }
+}
+
+template <int R>
+void learn(const Layer& layer, int64_t row, const Lesson& lesson, const float* errors, int64_t width) {
+    int64_t column = 0;
+    for (; column + 2 * VECTOR <= layer.columns; column += 2 * VECTOR)
+        descend<R, 2>(layer, row, column, lesson, errors, width);
+    if (column < layer.columns) descend<R, 1>(layer, row, column, lesson, errors, width);
+}
+
+// Calls work with std::integral_constant<int, R> for R = count.
+template <typename Work>
+ALWAYS_INLINE void with_rows(int64_t count, Work work) {
+    switch (count) {
+        case 1: return work(std::integral_constant<int, 1>());
+        case 2: return work(std::integral_constant<int, 2>());
+        case 3: return work(std::integral_constant<int, 3>());
+        case 4: return work(std::integral_constant<int, 4>());
+        case 5: return work(std::integral_constant<int, 5>());
+        default: return work(std::integral_constant<int, TILE>());
+    }
+}
+
+// Rows in tiles of nearly equal size.
+struct Tiles {
+    int64_t rows, count;
+    explicit Tiles(int64_t rows) : rows(rows), count((rows + TILE - 1) / TILE) {}
+    int64_t start(int64_t tile) const { return rows * tile / count; }
+    // Calls work(first row, std::integral_constant<int, R>).
+    template <typename Work>
+    void visit(int64_t tile, Work work) const {
+        const int64_t row = start(tile);
+        with_rows(start(tile + 1) - row, [&](auto count) { work(row, count); });
+    }
+};
+
+#ifdef __AVX__
+// Eight rows of eight to eight columns.
+ALWAYS_INLINE void turn(const float* from, int64_t from_stride, float* to, int64_t to_stride) {
+    __m256 a[8], b[8];
+    UNROLL for (int i = 0; i < 8; ++i) a[i] = _mm256_loadu_ps(from + i * from_stride);
+    UNROLL for (int i = 0; i < 8; i += 2) {
+        b[i] = _mm256_unpacklo_ps(a[i], a[i + 1]);
+        b[i + 1] = _mm256_unpackhi_ps(a[i], a[i + 1]);
+    }
+    UNROLL for (int i = 0; i < 8; i += 4) UNROLL for (int j = 0; j < 2; ++j) {
+        a[i + 2 * j] = _mm256_shuffle_ps(b[i + j], b[i + j + 2], 0x44);
+        a[i + 2 * j + 1] = _mm256_shuffle_ps(b[i + j], b[i + j + 2], 0xee);
+    }
+    UNROLL for (int i = 0; i < 4; ++i) {
+        _mm256_storeu_ps(to + i * to_stride, _mm256_permute2f128_ps(a[i], a[i + 4], 0x20));
+        _mm256_storeu_ps(to + (i + 4) * to_stride, _mm256_permute2f128_ps(a[i], a[i + 4], 0x31));
+    }
+}
+#else
+inline void turn(const float* from, int64_t from_stride, float* to, int64_t to_stride) {
+    for (int i = 0; i < 8; ++i)
+        for (int j = 0; j < 8; ++j) to[j * to_stride + i] = from[i * from_stride + j];
+}
+#endif
+
+// Both dimensions are multiples of eight.
+inline void transpose(const float* from, int64_t rows, int64_t columns, int64_t from_stride, float* to, int64_t to_stride) {
+    for (int64_t row = 0; row < rows; row += 8)
+        for (int64_t column = 0; column < columns; column += 8)
+            turn(from + row * from_stride + column, from_stride, to + column * to_stride + row, to_stride);
+}
+
+}  // namespace descent
