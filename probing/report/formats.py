@@ -61,7 +61,8 @@ def render(
         if format == "json":
             return frame.to_json(orient="records", indent=2, force_ascii=False, double_precision=15)
         return frame.assign(settings=frame["settings"].map(json.dumps)).to_csv(index=False).rstrip("\n")
-    tables = make_tables(results, against_paper=against_paper, reference=reference)
+    made = make_tables(results, against_paper=against_paper, reference=reference)
+    tables = [one for table in made for one in (table, *table.supplements)]
     if format == "latex":
         labels = ["tab:probing", *(f"tab:probing-{number}" for number in range(2, len(tables) + 1))]
         return "\n\n".join(map(render_latex, tables, labels))
@@ -128,8 +129,9 @@ def render_latex(table: Table, label: str) -> str:
         rules.append(rf"\cmidrule(lr){{{start}-{start + width - 1}}}")
         start += width
     lines = [
+        r"% Needs \usepackage{booktabs}; names in other scripts need XeLaTeX or LuaLaTeX and a font that has them.",
         r"\begin{table*}[t]",
-        r"  \centering",
+        r"  \centering\small\setlength{\tabcolsep}{3pt}",
         rf"  \begin{{tabular}}{{l{'r' * len(table.columns)}}}",
         r"    \toprule",
         f"    & {' & '.join(spans)}{' &' * (len(table.columns) - len(table.families))} \\\\",

@@ -4,6 +4,8 @@ import csv
 import io
 import json
 import re
+import shutil
+import subprocess
 
 import pytest
 
@@ -99,7 +101,8 @@ def test_hostile_names_in_latex(make_result, change, name):
         for task, a in (("Tense", 80.0), ("WC", None))
     ]
     results += [change(results[0], task=name, family="own")]
-    text = render(results, "latex")
+    comment, _, text = render(results, "latex").partition("\n")
+    assert comment.startswith("% Needs")
     braces = re.sub(r"\\[{}]", "", text)
     depth = 0
     for character in braces:
@@ -112,6 +115,19 @@ def test_hostile_names_in_latex(make_result, change, name):
     assert not re.search(r"(?<!\\)[%#_]", text)
     assert not re.search(r"[~^<>|]", text.replace(r"\textbar", ""))
     assert "\x1b" not in text
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+def test_latex_compiles(story, make_result, change, tmp_path):
+    results = [*story, *(change(make_result(), model__label=name, data__name=name) for name in HOSTILE)]
+    body = render(results, "latex", against_paper=True)
+    page = "\n".join([r"\documentclass{article}\usepackage{booktabs}\begin{document}", body, r"\end{document}"])
+    (tmp_path / "table.tex").write_text(page, encoding="utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "table.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
+    assert done.returncode == 0, done.stdout.decode(errors="replace")[-2000:]
+    assert (tmp_path / "table.pdf").stat().st_size > 10_000
 
 
 def test_a_backslash_is_no_command_in_latex(make_result, change):
