@@ -87,6 +87,14 @@ def average_interval(shares: Sequence[float], intervals: Sequence[Interval]) -> 
     return Interval(average - below / len(shares), average + above / len(shares))
 
 
+def difference_interval(shares: Sequence[float], intervals: Sequence[Interval]) -> Interval:
+    """Return the interval of the first of two independent shares - the second (Newcombe 1998, method 10; MOVER)."""
+    (first, second), (ours, theirs) = shares, intervals
+    below = math.hypot(first - ours.low, theirs.high - second)
+    above = math.hypot(ours.high - first, second - theirs.low)
+    return Interval(first - second - below, first - second + above)
+
+
 def mcnemar(only_first: int, only_second: int) -> float:
     """Return the exact two-sided p of McNemar's test from the sentences that only one of two models has right."""
     fewer = min(only_first, only_second)

@@ -17,6 +17,8 @@ from probing.report.table import Row, Table, Value, make_tables
 from probing.results import Result, Store
 
 MISSING = "–"
+AVERAGED = "Average"
+"""Above the columns of the other measures' averages."""
 CLAIMS_HEADING = "The paper's claims, and what these results say about them"
 
 
@@ -87,9 +89,10 @@ def render_text(table: Table, *, colour: bool = False) -> str:
         headers,
         tablefmt="simple",
         disable_numparse=True,
-        colalign=("left", *("right" for _ in table.columns)),
+        colalign=("left", *("right" for _ in _columns(table))),
     )
-    lines = [table.caption, f"{'Bold' if colour else '*'}: {table.legend}", table.marks, *_notes(table)]
+    legend = f"{'Bold' if colour else '*'}: {table.legend}" if table.legend else ""
+    lines = [table.caption, legend, table.marks, *_notes(table)]
     if table.claims:
         lines += [f"{CLAIMS_HEADING}:", *(f"- {_describe(claim)}" for claim in table.claims)]
     return "\n".join([body, "", *(_one_line(line) for line in lines if line)])
@@ -109,10 +112,10 @@ def render_markdown(table: Table) -> str:
         headers,
         tablefmt="pipe",
         disable_numparse=True,
-        colalign=("left", *("right" for _ in table.columns)),
+        colalign=("left", *("right" for _ in _columns(table))),
     )
     caption, legend, marks = map(_escape_markdown, (table.caption, table.legend, table.marks))
-    blocks = [body, f"{caption} **Bold**: {legend} {marks}".rstrip()]
+    blocks = [body, " ".join(filter(None, [caption, legend and f"**Bold**: {legend}", marks]))]
     blocks += [_escape_markdown(note) for note in _notes(table)]
     if table.claims:
         claims = "\n".join(f"- {_escape_markdown(_describe(claim))}" for claim in table.claims)
@@ -128,24 +131,30 @@ def render_latex(table: Table, label: str) -> str:
         spans.append(rf"\multicolumn{{{width}}}{{c}}{{{_escape_latex(family.capitalize())}}}")
         rules.append(rf"\cmidrule(lr){{{start}-{start + width - 1}}}")
         start += width
+    spans += [""] * (len(table.columns) - len(table.families))
+    if table.averages:
+        spans.append(rf"\multicolumn{{{len(table.averages)}}}{{c}}{{{AVERAGED}}}")
+        rules.append(rf"\cmidrule(lr){{{len(table.columns) + 2}-{len(table.columns) + 1 + len(table.averages)}}}")
+    columns = _columns(table)
     lines = [
         r"% Needs \usepackage{booktabs}; names in other scripts need XeLaTeX or LuaLaTeX and a font that has them.",
         r"\begin{table*}[t]",
         r"  \centering\small\setlength{\tabcolsep}{3pt}",
-        rf"  \begin{{tabular}}{{l{'r' * len(table.columns)}}}",
+        rf"  \begin{{tabular}}{{l{'r' * len(columns)}}}",
         r"    \toprule",
-        f"    & {' & '.join(spans)}{' &' * (len(table.columns) - len(table.families))} \\\\",
+        f"    & {' & '.join(spans).rstrip()} \\\\",
         f"    {' '.join(rules)}",
-        f"    Model & {' & '.join(_escape_latex(column) for column in table.columns)} \\\\",
+        f"    Model & {' & '.join(_escape_latex(column) for column in columns)} \\\\",
         r"    \midrule",
     ]
     for row in table.rows:
         lines += _latex_rows(row, table)
-    legend = " ".join(filter(None, [table.caption, f"Bold: {table.legend}", table.marks, *_notes(table)]))
+    legend = table.legend and f"Bold: {table.legend}"
+    caption = " ".join(filter(None, [table.caption, legend, table.marks, *_notes(table)]))
     lines += [
         r"    \bottomrule",
         r"  \end{tabular}",
-        rf"  \caption{{{_escape_latex(legend)}}}",
+        rf"  \caption{{{_escape_latex(caption)}}}",
         rf"  \label{{{label}}}",
         r"\end{table*}",
     ]
@@ -158,7 +167,7 @@ def render_latex(table: Table, label: str) -> str:
 
 def _latex_rows(row: Row, table: Table) -> list[str]:
     """Return a model's line, and below it one of intervals where there are any."""
-    values = [row.values.get(column) for column in table.columns]
+    values = [row.values.get(column) for column in _columns(table)]
     lines = [f"    {_escape_latex(row.label)} & {' & '.join(_latex_value(row, value) for value in values)} \\\\"]
     halves = ["" if value is None else value.half_width() for value in values]
     if any(halves):
@@ -170,11 +179,15 @@ def _latex_rows(row: Row, table: Table) -> list[str]:
 def _headers(table: Table) -> list[tuple[str, str]]:
     """Return (family, column) pairs; a family is named above its first column only."""
     headers, previous = [], ""
-    for column in table.columns:
-        family = table.families.get(column, "")
+    for column in _columns(table):
+        family = AVERAGED if column in table.averages else table.families.get(column, "")
         headers.append((family.capitalize() if family != previous else "", column))
         previous = family
     return headers
+
+
+def _columns(table: Table) -> list[str]:
+    return [*table.columns, *table.averages]
 
 
 def _cells(table: Table, show: Callable[[Value, str], str]) -> list[list[str]]:
@@ -184,7 +197,7 @@ def _cells(table: Table, show: Callable[[Value, str], str]) -> list[list[str]]:
         value = row.values.get(column)
         return MISSING if value is None else show(value, value.text(signed=row.signed))
 
-    return [[_one_line(row.label), *(cell(row, column) for column in table.columns)] for row in table.rows]
+    return [[_one_line(row.label), *(cell(row, column) for column in _columns(table))] for row in table.rows]
 
 
 def _latex_value(row: Row, value: Value | None) -> str:

@@ -10,9 +10,9 @@ from typing import Any, Literal
 import pandas as pd
 
 from probing.errors import ProbingError
-from probing.report.groups import group_results
+from probing.report.groups import DescriptionLength, group_results
 from probing.report.significance import Analysis, analyse_groups
-from probing.results import Result, Store
+from probing.results import Description, Result, Store
 from probing.tasks import TASKS
 
 COLUMNS = (
@@ -45,8 +45,17 @@ COLUMNS = (
     "compared_with",
     "p",
     "p_holm",
+    "measure",
+    "control_accuracy",
+    "selectivity",
+    "codelength",
+    "uniform_codelength",
+    "compression",
 )
-"""From `mean_accuracy` on, the figures are those of the cell: of one model and task, over all its seeds."""
+"""From `mean_accuracy` on, the figures are those of the cell: of one model and task, over all its seeds.
+
+A record of another measure has a row, too: its test accuracy is that on random labels, or its code's lengths its own.
+"""
 
 
 def make_frame(results: Sequence[Result], *, against_paper: bool = False, reference: str | None = None) -> pd.DataFrame:
@@ -62,7 +71,10 @@ def make_frame(results: Sequence[Result], *, against_paper: bool = False, refere
     frame = frame.astype(dict.fromkeys(("best_epoch", "epochs", "parameters"), "Int64"))
     if against_paper:
         printed = {(task.name, model): figure for task in TASKS for model, figure in task.paper.items()}
-        frame["paper_accuracy"] = [printed.get((result.task, result.model.name)) for result in results]
+        frame["paper_accuracy"] = [
+            printed.get((result.task, result.model.name)) if result.measure == "accuracy" else None
+            for result in results
+        ]
         frame["difference"] = frame["test_accuracy"] - pd.to_numeric(frame["paper_accuracy"])
     return frame
 
@@ -102,8 +114,18 @@ def _describe_cells(analysis: Analysis) -> dict[int, dict[str, Any]]:
             if verdict := analysis.verdicts.get((model.label, task)):
                 other = analysis.reference.label if analysis.reference else analysis.leaders[task]
                 columns |= {"compared_with": other, "p": verdict.p, "p_holm": verdict.p_holm}
+            if task in model.controls:
+                control = model.controls[task].accuracy
+                columns |= {"control_accuracy": control, "selectivity": model.selectivity(task)}
+            if task in model.descriptions:
+                columns |= _describe_code(model.descriptions[task])
             described |= dict.fromkeys(map(id, cell.records), columns)
     return described
+
+
+def _describe_code(code: Description | DescriptionLength) -> dict[str, Any]:
+    """Return a description length by the columns' names; in bits."""
+    return {"codelength": code.bits, "uniform_codelength": code.uniform_bits, "compression": code.compression}
 
 
 def _row(result: Result) -> dict[str, Any]:
@@ -125,6 +147,7 @@ def _row(result: Result) -> dict[str, Any]:
         "settings": result.settings,
         "error": result.error,
         "key": result.key,
+        "measure": result.measure,
     }
     if scores is not None:
         row |= {
@@ -135,4 +158,6 @@ def _row(result: Result) -> dict[str, Any]:
             "epochs": len(scores.curve),
             "parameters": scores.parameters,
         }
+        if scores.description is not None:
+            row |= _describe_code(scores.description)
     return row

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from probing.errors import ProbingError, unknown
 from probing.registry import AGGREGATORS
-from probing.results import Result, Scores
-from probing.statistics import Interval, Right, accuracy_interval, wilson_interval
+from probing.results import Description, Result, Scores
+from probing.statistics import Interval, Right, accuracy_interval, difference_interval, wilson_interval
 from probing.tasks import COUNTERPARTS, FAMILIES, TASKS
 
 AVERAGE = "Avg."
@@ -47,6 +47,18 @@ class Cell:
         return wilson_interval(self.majority / 100, self.right.shape[1])
 
 
+@dataclass(frozen=True, slots=True)
+class DescriptionLength:
+    """What one model needs to code the training labels of one task, the mean over seeds."""
+
+    bits: float
+    uniform_bits: float
+
+    @property
+    def compression(self) -> float:
+        return self.uniform_bits / self.bits if self.bits else 1.0
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Model:
     """A row: one model with one way of being set up."""
@@ -56,9 +68,26 @@ class Model:
     name: str
     """As it is registered."""
     results: Sequence[Result]
-    """With the failed ones."""
+    """Of accuracy, with the failed ones."""
     cells: Mapping[str, Cell]
     """By task; what has not been measured is missing."""
+    others: Sequence[Result] = ()
+    """Of other measures, with the failed ones."""
+    controls: Mapping[str, Cell] = field(default_factory=dict)
+    """By task: the same model on random labels."""
+    descriptions: Mapping[str, DescriptionLength] = field(default_factory=dict)
+    """By task."""
+
+    def selectivity(self, task: str) -> float | None:
+        """Return accuracy - control accuracy in percentage points, if both have been measured."""
+        if task not in self.cells or task not in self.controls:
+            return None
+        return self.cells[task].accuracy - self.controls[task].accuracy
+
+    def selectivity_interval(self, task: str) -> Interval:
+        """Return the interval of the selectivity as a share: the two are measured on different sentences."""
+        measured = (self.cells[task], self.controls[task])
+        return difference_interval([cell.accuracy / 100 for cell in measured], [cell.interval for cell in measured])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,9 +111,14 @@ class Group:
 
 
 def group_results(results: Sequence[Result]) -> list[Group]:
-    """Return a group for every data set and preset among the records of accuracy."""
-    measured = [result for result in results if result.measure == "accuracy"]
-    return [Group(members, _order_tasks(members), _make_models(members)) for members in _split_by_data(measured)]
+    """Return a group for every data set and preset; records of other measures go with those of accuracy."""
+    groups = []
+    for members in _split_by_data(results):
+        measured = [result for result in members if result.measure == "accuracy"]
+        others = [result for result in members if result.measure != "accuracy"]
+        if measured:
+            groups.append(Group(measured, _order_tasks(measured), _make_models(measured, others)))
+    return groups
 
 
 def find_model(groups: Sequence[Group], name: str) -> list[Model | None]:
@@ -125,15 +159,14 @@ def _order_tasks(results: Sequence[Result]) -> dict[str, str]:
     return {task: found[task] for task in sorted(found, key=place)}
 
 
-def _make_models(results: Sequence[Result]) -> list[Model]:
+def _make_models(results: Sequence[Result], others: Sequence[Result]) -> list[Model]:
     """Return the rows: a model with one way of being set up, labelled by what sets it apart."""
-    groups: dict[tuple[str, str, str], list[Result]] = {}
-    for result in results:
-        groups.setdefault((result.model.name, result.model.version, repr(flatten_settings(result))), []).append(result)
+    groups, other_groups = _split_by_model(results), _split_by_model(others)
     builtins = list(AGGREGATORS.builtins)
 
     def place(key: tuple[str, str, str]) -> tuple[int, str, str, str]:
-        return (builtins.index(key[0]) if key[0] in builtins else len(builtins), *key)
+        name = key[0].removesuffix(" untrained")  # a control stands below its model
+        return (builtins.index(name) if name in builtins else len(builtins), *key)
 
     ordered = sorted(groups, key=place)
     settings = {key: flatten_settings(groups[key][0]) for key in ordered}
@@ -149,8 +182,26 @@ def _make_models(results: Sequence[Result]) -> list[Model]:
         if any(other[0] == key[0] for other in same):
             marks.append(f"version {key[1][:8]}")
         full_label = f"{label} ({', '.join(marks)})" if marks else label
-        models.append(Model(full_label, key[0], groups[key], _make_cells(groups[key])))
+        other = other_groups.get(key, [])
+        models.append(
+            Model(
+                full_label,
+                key[0],
+                groups[key],
+                _make_cells(groups[key]),
+                other,
+                _make_cells([result for result in other if result.measure == "random-labels"]),
+                _make_descriptions(other),
+            )
+        )
     return models
+
+
+def _split_by_model(results: Sequence[Result]) -> dict[tuple[str, str, str], list[Result]]:
+    groups: dict[tuple[str, str, str], list[Result]] = {}
+    for result in results:
+        groups.setdefault((result.model.name, result.model.version, repr(flatten_settings(result))), []).append(result)
+    return groups
 
 
 def flatten_settings(result: Result) -> dict[str, object]:
@@ -164,6 +215,17 @@ def _make_cells(results: Sequence[Result]) -> dict[str, Cell]:
         if result.scores is not None:
             by_task.setdefault(result.task, []).append((result, result.scores))
     return {task: _make_cell(sorted(pairs, key=lambda pair: pair[0].seed)) for task, pairs in by_task.items()}
+
+
+def _make_descriptions(results: Sequence[Result]) -> dict[str, DescriptionLength]:
+    by_task: dict[str, list[Description]] = {}
+    for result in results:
+        if result.scores is not None and result.scores.description is not None:
+            by_task.setdefault(result.task, []).append(result.scores.description)
+    return {
+        task: DescriptionLength(statistics.fmean(one.bits for one in found), found[0].uniform_bits)
+        for task, found in by_task.items()
+    }
 
 
 def _make_cell(pairs: Sequence[tuple[Result, Scores]]) -> Cell:

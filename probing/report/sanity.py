@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from collections.abc import Iterator, Sequence
 
 from probing.report.groups import Cell, Group, Model, flatten_settings
+from probing.results import Measure
 from probing.statistics import Interval, wilson_interval
 
 SHARED_SECTIONS = ("model", "training", "probe")
@@ -43,22 +45,26 @@ def find_changed_files(group: Group, groups: Sequence[Group]) -> list[str]:
 
 def _find_failures(group: Group) -> Iterator[str]:
     for model in group.models:
-        for result in model.results:
+        for result in (*model.results, *model.others):
             if result.status == "failed":
-                yield f"{result.task} {model.label} seed {result.seed} failed: {result.error}"
+                yield f"{result.task} {model.label} seed {result.seed}{_name(result.measure)} failed: {result.error}"
 
 
 def _find_gaps(group: Group) -> Iterator[str]:
-    """Say which cells are missing for a table without gaps, where every model has every seed of every task."""
+    """Say which cells are missing for a table without gaps, where every model has every seed of every task.
+
+    The same holds for each other measure that was taken of some model.
+    """
     seeds = sorted({result.seed for result in group.results})
+    measures = dict.fromkeys(result.measure for model in group.models for result in (*model.results, *model.others))
     gaps, missing = [], 0
-    for model in group.models:
-        for task in group.families:
-            run = {result.seed for result in model.results if result.task == task}
-            if absent := [seed for seed in seeds if seed not in run]:
-                missing += len(absent)
-                word = "seed" if len(absent) == 1 else "seeds"
-                gaps.append(f"{model.label} {task} {word} {', '.join(map(str, absent))}")
+    for measure, model, task in itertools.product(measures, group.models, group.families):
+        found = (*model.results, *model.others)
+        run = {result.seed for result in found if (result.task, result.measure) == (task, measure)}
+        if absent := [seed for seed in seeds if seed not in run]:
+            missing += len(absent)
+            word = "seed" if len(absent) == 1 else "seeds"
+            gaps.append(f"{model.label} {task} {word} {', '.join(map(str, absent))}{_name(measure)}")
     if gaps:
         verb = "cell of this table has" if missing == 1 else "cells of this table have"
         yield f"{missing} {verb} not been run: {_list(gaps)}"
@@ -107,6 +113,10 @@ def _find_disagreement(group: Group) -> Iterator[str]:
                 found.append(f"{model.label} {task} (dev {dev:.2f}, test {cell.accuracy:.2f})")
     if found:
         yield f"dev and test accuracy disagree by more than their 95 % intervals allow: {_list(found)}"
+
+
+def _name(measure: Measure) -> str:
+    return "" if measure == "accuracy" else f" ({measure.replace('-', ' ')})"
 
 
 def _dev_interval(cell: Cell, dev: float) -> Interval:

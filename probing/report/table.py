@@ -1,9 +1,13 @@
-"""The paper's Table 1 from records: models as rows, tasks as columns grouped by family, one table per data set."""
+"""The paper's Table 1 from records: models as rows, tasks as columns grouped by family, one table per data set.
+
+Selectivity and compression, where they were measured, have tables of their own with the same rows and columns; their
+averages stand in the table of accuracies.
+"""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from probing.registry import AGGREGATORS
@@ -14,6 +18,20 @@ from probing.report.significance import TESTS, Analysis, analyse_groups, average
 from probing.results import Result
 from probing.statistics import Interval, average_interval
 from probing.tasks import TASKS
+
+AVERAGES = {"selectivity": "Select.", "compression": "Compr."}
+"""The columns that a measure's average has among the accuracies."""
+
+
+SELECTIVITY = (
+    "Selectivity: accuracy − control accuracy in percentage points, ± half the 95 % interval (Newcombe's). In the "
+    "control (Hewitt & Liang 2019, for sentences) each training sentence has a fixed label, drawn from the training "
+    "labels; the test asks for labels that can only have been memorised."
+)
+COMPRESSION = (
+    "Compression: what the training labels take in the uniform code, by what they take in online coding by the model "
+    "(Voita & Titov 2020), the mean over seeds; below it this description length in kbit."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +45,16 @@ class Value:
     """Whether it is the best of its column, or not significantly worse."""
     mark: str = ""
     """† or ‡ where it differs significantly from the reference."""
+    below: str = ""
+    """What stands below a figure that has no interval."""
 
     def text(self, *, signed: bool = False) -> str:
         rounded = round(self.mean, 2) + 0.0  # -0.00 would claim a difference
         return f"{rounded:+.2f}" if signed else f"{rounded:.2f}"
 
     def half_width(self) -> str:
-        """Return how far the interval reaches, ± half its width, or nothing."""
-        return "" if self.interval is None else f"±{(self.interval.high - self.interval.low) / 2:.2f}"
+        """Return how far the interval reaches, ± half its width, or what else stands below the figure."""
+        return self.below if self.interval is None else f"±{(self.interval.high - self.interval.low) / 2:.2f}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +78,7 @@ class Table:
     families: Mapping[str, str]
     """Column -> family, in order; the average has none."""
     columns: Sequence[str]
+    """The tasks, and their average."""
     rows: Sequence[Row]
     analysis: Analysis = field(compare=False)
     """What the table was made from."""
@@ -67,6 +88,15 @@ class Table:
     """What † and ‡ mean, where there is a reference."""
     notes: Sequence[str] = field(default=())
     claims: Sequence[Claim] = field(default=())
+    measure: str = "accuracy"
+    """Or `selectivity`, or `compression`."""
+    supplements: Sequence[Table] = field(default=())
+    """The tables of the other measures."""
+
+    @property
+    def averages(self) -> list[str]:
+        """The columns after the others: the supplements' averages."""
+        return [AVERAGES[table.measure] for table in self.supplements]
 
 
 def make_tables(results: Sequence[Result], *, against_paper: bool = False, reference: str | None = None) -> list[Table]:
@@ -88,8 +118,9 @@ def _missing(analysis: Analysis, reference: str | None) -> list[str]:
 
 def _make_table(analysis: Analysis, against_paper: bool, notes: Sequence[str]) -> Table:
     group = analysis.group
+    supplements = list(_make_supplements(analysis))
     rows = [_majority_row(group)]
-    rows += [_model_row(model, analysis) for model in group.models if model.cells]
+    rows += [_model_row(model, analysis, supplements) for model in group.models if model.cells]
     if against_paper:
         rows += _paper_rows(rows, group)
         if (data := group.results[0].data.name) != "senteval":
@@ -98,7 +129,7 @@ def _make_table(analysis: Analysis, against_paper: bool, notes: Sequence[str]) -
     if against_paper and not claims:
         notes = [*notes, "the paper's claims are about routing and Base, and one of the two has no results here"]
     return Table(
-        caption=_caption(group),
+        caption=_caption(group) + _explain_averages(supplements),
         families=group.families,
         columns=group.columns,
         rows=rows,
@@ -107,13 +138,59 @@ def _make_table(analysis: Analysis, against_paper: bool, notes: Sequence[str]) -
         marks=_explain_marks(analysis),
         notes=[*notes, *analysis.comparer.incomparable, *find_doubts(group)],
         claims=claims,
+        supplements=supplements,
     )
 
 
-def _model_row(model: Model, analysis: Analysis) -> Row:
+def _make_supplements(analysis: Analysis) -> Iterator[Table]:
+    group = analysis.group
+    captions = {"selectivity": SELECTIVITY, "compression": COMPRESSION}
+    makers = {"selectivity": _selectivities, "compression": _compressions}
+    for measure, make in makers.items():
+        found = {model: make(model, group) for model in group.models}
+        rows = [Row(model.label, values, model=model.name) for model, values in found.items() if values]
+        if rows:
+            yield Table(captions[measure], group.families, group.columns, rows, analysis, measure=measure)
+
+
+def _selectivities(model: Model, group: Group) -> dict[str, Value]:
+    values = {
+        task: Value(selectivity, _percent(model.selectivity_interval(task)))
+        for task in group.families
+        if (selectivity := model.selectivity(task)) is not None
+    }
+    if _is_whole(values, group):
+        intervals = {task: value.interval for task, value in values.items() if value.interval}
+        means = {task: value.mean for task, value in values.items()}
+        values[AVERAGE] = Value(statistics.fmean(means.values()), _average_interval(means, intervals))
+    return values
+
+
+def _compressions(model: Model, group: Group) -> dict[str, Value]:
+    found = {task: model.descriptions[task] for task in group.families if task in model.descriptions}
+    values = {task: Value(one.compression, below=f"{one.bits / 1000:.2f}") for task, one in found.items()}
+    if _is_whole(values, group):
+        bits = statistics.fmean(one.bits for one in found.values())
+        mean = statistics.fmean(one.compression for one in found.values())
+        values[AVERAGE] = Value(mean, below=f"{bits / 1000:.2f}")
+    return values
+
+
+def _is_whole(values: Mapping[str, Value], group: Group) -> bool:
+    """Tell whether there is an average: of all tasks, or it would not be comparable."""
+    return AVERAGE in group.columns and len(values) == len(group.families)
+
+
+def _model_row(model: Model, analysis: Analysis, supplements: Sequence[Table]) -> Row:
     intervals = {task: _percent(cell.interval) for task, cell in model.cells.items()}
     means = average(model, analysis.group)
-    values = {}
+    last = analysis.group.columns[-1]
+    values = {
+        AVERAGES[table.measure]: row.values[last]
+        for table in supplements
+        for row in table.rows
+        if row.label == model.label and last in row.values
+    }
     for column, mean in means.items():
         key = (model.label, column)
         values[column] = Value(
@@ -130,7 +207,7 @@ def _majority_row(group: Group) -> Row:
     means = {task: cells[task].majority for task in group.families if task in cells}
     intervals = {task: _percent(cells[task].majority_interval) for task in means}
     values = {task: Value(mean, intervals[task]) for task, mean in means.items()}
-    if AVERAGE in group.columns and len(means) == len(group.families):
+    if _is_whole(values, group):
         values[AVERAGE] = Value(statistics.fmean(means.values()), _average_interval(means, intervals))
     return Row("Majority", values)
 
@@ -176,6 +253,11 @@ def _caption(group: Group) -> str:
         return caption + "and test sentences (Wilson's, with the effective sample size)."
     counted = f"seeds {', '.join(map(str, seeds))}, one a cell" if len(seeds) > 1 else f"seed {seeds[0]}"
     return caption + f"{counted}, ± half the 95 % interval over test sentences (Wilson's); other seeds may differ more."
+
+
+def _explain_averages(supplements: Sequence[Table]) -> str:
+    averages = ", ".join(AVERAGES[table.measure] for table in supplements)
+    return f" {averages}: {' and '.join(table.measure for table in supplements)}, see below." if averages else ""
 
 
 def _legend(analysis: Analysis) -> str:
