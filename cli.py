@@ -118,6 +118,9 @@ def main() -> None:
 @click.option("--jobs", type=JOBS, default="auto", show_default=True, help="Cells at a time, each in its own process.")
 @click.option("--results", type=FOLDER, default="results", show_default=True, help="The folder of the records.")
 @click.option("--force", is_flag=True, help="Run cells again that are already recorded.")
+@click.option("--backend", default="loky", show_default=True, help="loky (processes of this machine), ray or dask.")
+@click.option("--address", metavar="HOST:PORT", help="Of the Ray or Dask cluster. [default for ray: this machine's]")
+@click.option("--gpus-per-cell", type=click.FloatRange(0), default=0.0, help="On a cluster; with 0.5 two share one.")
 @click.option("--shard", type=SHARD, help="Run one of N fixed parts of the cells, counted from 1.")
 @click.option("--plan", is_flag=True, help="Print the cells and an estimate of the time; run nothing.")
 @click.option("--json", "as_json", is_flag=True, help="With --plan: print JSON for machines.")
@@ -148,6 +151,7 @@ def run(
     probe run --encoder huggingface:my_model/ --layer all --pooling cls
     probe run --control random-labels --control random-encoder --baselines --mdl
     probe run --task all --seeds 5 --plan
+    probe run --task all --seeds 5 --backend ray --address 10.0.0.1:6379 --gpus-per-cell 1
     probe run --task all --seeds 5 --shard $SLURM_ARRAY_TASK_ID/8     (sbatch --array=1-8)
     """
     from probing import runner

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from probing.cells import Cell
+import torch
+
+from probing.backends import Backend
+from probing.cells import Cell, run_cell
 from probing.checkpoints import discard, discard_finished
-from probing.display import Display
+from probing.display import Display, Status
 from probing.errors import ProbingError
 from probing.leases import Lease, Leases, Owner
 from probing.results import Result, Store, read_result
-from probing.workers import RunCell, Slots, Workers
+from probing.workers import RunCell, Slots
 
 SECONDS_BETWEEN_LOOKS = 0.5
 """While nothing ends here: whether another process has finished a cell, or died."""
@@ -63,15 +66,21 @@ def find_waiting(cells: Iterable[Cell], store: Store, *, force: bool) -> list[Wa
 
 
 def execute(
-    waiting: Sequence[Waiting], store: Store, workers: Workers, run_cell: RunCell[Cell, Result], display: Display
+    waiting: Sequence[Waiting], store: Store, backend: Backend, run_cell: RunCell[Cell, Result], display: Display
 ) -> Generator[Ended, None, None]:
     """Yield each cell when its record is there; what others run is waited for, and taken over if they die."""
     discard_finished(store.folder, {item.path for item in waiting})
     with (
         closing(Leases.of(store.folder)) as leases,
-        workers.open(run_cell, len(waiting), display.update) as slots,
+        backend.open(run_cell, len(waiting), display.update) as slots,
     ):
         yield from _Execution(store, slots, display, leases, list(waiting)).run()
+
+
+def run_far_away(cell: Cell, device: torch.device, on_status: Callable[[Status], None], *, results: Path) -> Result:
+    """Run a cell on another machine, with checkpoints if it sees the results folder: then the lease is there."""
+    shared = Leases.of(results).is_taken(cell.key)
+    return run_cell(cell, device, on_status, results=results if shared else None)
 
 
 @dataclass(slots=True)

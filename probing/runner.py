@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from probing.aggregators.implementation import describe as describe_routing
+from probing.backends import Backend, choose_backend
 from probing.cells import Cell, Probed, Trained, run_cell
 from probing.config import Config, resolve_config
 from probing.corpus.source import Source, choose_source, own_files
@@ -24,7 +25,7 @@ from probing.display import Display, format_seconds
 from probing.encoders.encoder import Recipe
 from probing.errors import ProbingError
 from probing.estimates import Plan, make_plan
-from probing.execution import Waiting, execute, find_waiting
+from probing.execution import Waiting, execute, find_waiting, run_far_away
 from probing.model.description import Description
 from probing.model.description import describe as describe_model
 from probing.registry import AGGREGATORS
@@ -63,43 +64,62 @@ class Chosen:
         return dataclasses.replace(self, cells=[cell for cell in self.cells if cell.key in keys])
 
 
-def run(
-    *,
-    results: Path = Path("results"),
-    force: bool = False,
-    shard: tuple[int, int] | None = None,
-    jobs: int | None = None,
-    display: Display | None = None,
-    **what: Any,
-) -> Summary:
-    """Train and score the cells that `choose_cells` makes of the other options; recorded ones are skipped."""
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    chosen: Chosen
+    store: Store
+    waiting: list[Waiting]
+    backend: Backend
+
+    @property
+    def skipped(self) -> int:
+        return len(self.chosen.cells) - len(self.waiting)
+
+
+def run(*, display: Display | None = None, **options: Any) -> Summary:
+    """Train and score what the options of `prepare` and `choose_cells` name; recorded cells are skipped."""
     display = display or Display()
     with display.listening():
-        chosen = choose_cells(display=display, **what).take(shard)
-        store = Store(results)
-        _check_writable(store)
-        waiting = find_waiting(chosen.cells, store, force=force)
-        workers = Workers.choose(jobs, num_cells=len(chosen.cells), device=chosen.device)
-        _embed([item.cell for item in waiting], chosen.recipes, chosen.device, display)
-        return _execute(waiting, store, workers, display, skipped=len(chosen.cells) - len(waiting))
+        ready = prepare(display=display, **options)
+        _check_writable(ready.store)
+        _embed([item.cell for item in ready.waiting], ready.chosen.recipes, ready.chosen.device, display)
+        return _execute(ready, display)
 
 
-def plan(
-    *,
-    results: Path = Path("results"),
-    force: bool = False,
-    shard: tuple[int, int] | None = None,
-    jobs: int | None = None,
-    display: Display | None = None,
-    **what: Any,
-) -> Plan:
+def plan(*, display: Display | None = None, **options: Any) -> Plan:
     """Return what `run` would do with the same options, and how long it would take."""
     display = display or Display()
     with display.listening():
-        chosen, store = choose_cells(display=display, **what).take(shard), Store(results)
-        waiting = find_waiting(chosen.cells, store, force=force)
-        workers = Workers.choose(jobs, num_cells=len(chosen.cells), device=chosen.device)
-        return make_plan(chosen.cells, waiting, store, device=str(chosen.device), at_a_time=workers.jobs)
+        ready = prepare(display=display, **options)
+        with ready.backend.open(run_cell, len(ready.waiting), display.update) as slots:
+            at_a_time = slots.count
+        device = str(ready.backend.device)
+        return make_plan(ready.chosen.cells, ready.waiting, ready.store, device=device, at_a_time=at_a_time)
+
+
+def prepare(
+    *,
+    results: Path = Path("results"),
+    force: bool = False,
+    shard: tuple[int, int] | None = None,
+    jobs: int | None = None,
+    backend: str = "loky",
+    address: str | None = None,
+    gpus_per_cell: float = 0.0,
+    display: Display,
+    **what: Any,
+) -> _Prepared:
+    """Return the cells, those of them that are to be run, and where."""
+    chosen, store = choose_cells(display=display, **what).take(shard), Store(results)
+    place = choose_backend(
+        backend,
+        address=address,
+        gpus_per_cell=gpus_per_cell,
+        jobs=jobs,
+        num_cells=len(chosen.cells),
+        device=chosen.device,
+    )
+    return _Prepared(chosen, store, find_waiting(chosen.cells, store, force=force), place)
 
 
 def choose_cells(
@@ -176,20 +196,23 @@ def _embed(waiting: Sequence[Cell], recipes: dict[Path, Recipe], device: torch.d
             display.say(f"{cell.task.name} {recipe.label}: {total:,} sentences embedded, {took}")
 
 
-def _execute(waiting: Sequence[Waiting], store: Store, workers: Workers, display: Display, *, skipped: int) -> Summary:
+def _execute(ready: _Prepared, display: Display) -> Summary:
     """Run the cells and record each as it comes."""
-    total = len(waiting) + skipped
+    waiting, store, skipped, total = ready.waiting, ready.store, ready.skipped, len(ready.chosen.cells)
     if skipped:
         display.say(f"{skipped} of {total} cells are already in {store.folder} and skipped (--force runs them again)")
     counts = Counter[str]()
     try:
-        trained = [item.cell.method for item in waiting if isinstance(item.cell.method, Trained)]
-        if routed := [method for method in trained if method.aggregator != "base"]:  # compile before the workers start
-            display.detail(f"routing: {describe_routing(routed[0].config.routing.implementation, workers.device)}")
-        display.detail(workers.description)
-        run_one = partial(run_cell, results=store.folder.resolve())
-        with display.running(len(waiting)), closing(execute(waiting, store, workers, run_one, display)) as all_ended:
-            for ended in all_ended:
+        if isinstance(ready.backend, Workers):
+            _compile(waiting, ready.backend.device, display)
+            display.detail(ready.backend.description)
+            run_one = partial(run_cell, results=store.folder.resolve())
+        else:
+            display.say(ready.backend.description)
+            run_one = partial(run_far_away, results=store.folder.resolve())
+        ends = execute(waiting, store, ready.backend, run_one, display)
+        with display.running(len(waiting)), closing(ends):
+            for ended in ends:
                 counts[ended.result.status] += 1
                 counts["elsewhere"] += not ended.here
                 by_whom = "" if ended.here else " (by another process)"
@@ -203,6 +226,13 @@ def _execute(waiting: Sequence[Waiting], store: Store, workers: Workers, display
     if counts["elsewhere"]:
         display.say(f"{total} cells: {skipped} were there, {counts['elsewhere']} were run by other processes meanwhile")
     return Summary(counts["finished"], skipped, counts["failed"], counts["elsewhere"])
+
+
+def _compile(waiting: Sequence[Waiting], device: torch.device, display: Display) -> None:
+    """Compile the routing before the workers start, each of which would do it otherwise."""
+    trained = [item.cell.method for item in waiting if isinstance(item.cell.method, Trained)]
+    if routed := [method for method in trained if method.aggregator != "base"]:
+        display.detail(f"routing: {describe_routing(routed[0].config.routing.implementation, device)}")
 
 
 def _choose_sources(

@@ -78,11 +78,15 @@ class Entry:
     def is_complete(self) -> bool:
         return (self.folder / "about.json").is_file()
 
+    def file(self, layer: int | None) -> Path:
+        """Return the file of a layer's vectors."""
+        return self.folder / _file_name(layer)
+
     def open(self, layer: int | None) -> dict[str, Tensor]:
         """Map the splits' vectors (S, dim) into memory."""
         from safetensors import SafetensorError, safe_open
 
-        path = self.folder / _file_name(layer)
+        path = self.file(layer)
         try:
             with safe_open(path, framework="pt") as tensors:
                 return {split: tensors.get_tensor(split) for split in SPLITS}
