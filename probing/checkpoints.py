@@ -197,8 +197,10 @@ def check_fit(tensors: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> 
     if differing := tensors.keys() ^ expected.keys():
         raise ValueError(f"{min(differing)} is only in the {'file' if min(differing) in tensors else 'model'}")
     for name, tensor in expected.items():
-        if (tensors[name].shape, tensors[name].dtype) != (tensor.shape, tensor.dtype):
+        if tensors[name].shape != tensor.shape:
             raise ValueError(f"{name} is {list(tensors[name].shape)}, not {list(tensor.shape)}")
+        if tensors[name].dtype != tensor.dtype:
+            raise ValueError(f"{name} is {tensors[name].dtype}, not {tensor.dtype}")
 
 
 def _separate(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -1,9 +1,10 @@
-"""The optimisation loop: it learns, stops early, restores the best weights, and repeats itself exactly."""
+"""The optimisation loop: it learns, stops early, restores the best weights, repeats itself exactly, and goes on so."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import signal
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from probing import training
+from probing.checkpoints import Checkpoint
 from probing.dataset import PackedSplit
 from probing.errors import ProbingError
 from probing.model.attention import Packing
@@ -150,66 +152,12 @@ def test_a_loss_that_is_not_finite_stops_the_training() -> None:
         training.train(Broken([1]), zeros(20), zeros(10), seed=0, device=CPU, **SETTINGS)
 
 
-def test_learning_rate_rises_then_falls_with_the_inverse_square_root() -> None:
-    model = Scripted([])
-    optimizer = training.Optimizer(model, learning_rate=0.5, warmup_steps=4, clip_norm=0.0)
-    rates = []
-    for _ in range(16):
-        rates.append(optimizer.learning_rate)
-        optimizer.step(model.bias.sum())
-    assert rates[:4] == pytest.approx([0.125, 0.25, 0.375, 0.5])
-    assert rates[15] == pytest.approx(0.5 * (4 / 16) ** 0.5)
-
-
-def test_the_steps_are_those_of_torchs_adam() -> None:
-    """Also for a parameter that has a gradient in some steps alone, and one that has none ever."""
-
-    def make() -> nn.ParameterDict:
-        torch.manual_seed(0)
-        return nn.ParameterDict({name: torch.randn(5, 3) for name in ("always", "sometimes", "never")})
-
-    def loss(weights: nn.ParameterDict, step: int) -> Tensor:
-        chosen = ["always", "sometimes"] if step % 2 else ["always"]
-        return torch.stack([(weights[name] * (step + 1)).sin().square().sum() for name in chosen]).sum()
-
-    ours, theirs = make(), make()
-    optimizer = training.Optimizer(ours, learning_rate=0.01, warmup_steps=3, clip_norm=0.0)
-    adam = torch.optim.Adam(theirs.parameters(), betas=(0.9, 0.98))
-    for step in range(8):
-        adam.param_groups[0]["lr"] = optimizer.learning_rate
-        adam.zero_grad()
-        loss(theirs, step).backward()
-        adam.step()
-        optimizer.step(loss(ours, step))
-    for name, weight in ours.items():
-        torch.testing.assert_close(weight, theirs[name])
-    assert not torch.equal(ours["always"], make()["always"])
-    assert torch.equal(ours["never"], make()["never"])
-
-
 def test_frozen_parameters_stay() -> None:
     model = make_model()
     model.encoder.embedding.weight.requires_grad_(False)
     before = model.encoder.embedding.weight.clone()
     training.train(model, make_split(40, 1), make_split(20, 2), seed=0, device=CPU, **SETTINGS | {"max_epochs": 1})
     assert torch.equal(model.encoder.embedding.weight, before)
-
-
-def test_starting_a_training_does_not_load_torchs_compiler() -> None:
-    code = (
-        "import sys, torch; from probing import training; from torch import nn; model = nn.Linear(2, 2); "
-        "optimizer = training.Optimizer(model, learning_rate=0.1, warmup_steps=1, clip_norm=1.0); "
-        "optimizer.step(model(torch.ones(1, 2)).sum()); sys.exit('torch._dynamo' in sys.modules)"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_gradients_are_clipped() -> None:
-    model = Scripted([])
-    optimizer = training.Optimizer(model, learning_rate=0.1, warmup_steps=1, clip_norm=0.25)
-    optimizer.step((model.bias * 100).sum())
-    assert model.bias.grad is not None
-    assert model.bias.grad.norm().item() == pytest.approx(0.25, rel=1e-4)
 
 
 def test_predictions_do_not_depend_on_the_batches(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -253,3 +201,158 @@ def test_bfloat16_learns_too_and_keeps_the_weights_in_float32(aggregator: str) -
     assert narrow.dev_accuracy > 90
     assert {parameter.dtype for parameter in model.parameters()} == {torch.float32}
     assert learn("auto")[1].curve == learn("float32")[1].curve != narrow.curve
+
+
+class Tied(nn.Module):
+    """What a user's encoder may have: two names for one weight, running statistics, dropout, a weight never used."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(20, 8)
+        self.again = self.embedding
+        self.norm, self.dropout, self.head = nn.BatchNorm1d(8), nn.Dropout(0.2), nn.Linear(8, 2)
+        self.unused = nn.Parameter(torch.ones(3))
+
+    def forward(self, tokens_T: Tensor, packing: Packing) -> Tensor:
+        first = self.again(tokens_T)[packing.lengths.cumsum(0) - packing.lengths]
+        scores: Tensor = self.head(self.dropout(self.norm(first)))
+        return scores
+
+
+def make_tied() -> nn.Module:
+    torch.manual_seed(0)
+    return Tied()
+
+
+class PowerError(Exception):
+    """As if the power failed."""
+
+
+def train_with_stops(
+    make: Any, folder: Path, stops: list[int], error: type[BaseException], **options: Any
+) -> tuple[nn.Module, training.Outcome, list[training.Progress]]:
+    """Train, stop after so many reports, go on with a new model, and so on to the end."""
+    reports: list[training.Progress] = []
+    splits = make_split(100, 1), make_split(50, 2)
+    for stop in [*stops, None]:
+        left = stop
+
+        def count(progress: training.Progress) -> None:
+            nonlocal left
+            reports.append(progress)
+            if left is not None:
+                left -= 1
+                if left == 0:
+                    raise error
+
+        checkpoint = Checkpoint(folder, key="key", device=CPU, **options)
+        model = make()
+        try:
+            outcome = training.train(
+                model, *splits, seed=0, device=CPU, on_progress=count, checkpoint=checkpoint, **SETTINGS
+            )
+        except error:
+            assert stop is not None
+    return model, outcome, reports
+
+
+@pytest.mark.parametrize("make", [make_model, make_tied])
+@pytest.mark.parametrize(
+    ("stops", "error", "minutes"),
+    [
+        ([3], KeyboardInterrupt, 3),  # the first epoch: nothing but the checkpoint on the way out
+        ([8, 1, 20, 2], KeyboardInterrupt, 3),  # the eighth report is an epoch's end
+        ([11], PowerError, 3),  # back to the epoch's end
+        ([3, 9, 1, 12], PowerError, 0),  # one after every step
+        ([2, 2], PowerError, 3),  # nothing was kept yet
+    ],
+)
+def test_a_training_that_was_stopped_ends_as_if_it_never_had_been(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, make: Any, stops: list[int], error: Any, minutes: float
+) -> None:
+    monkeypatch.setattr(training, "STEPS_BETWEEN_REPORTS", 1)
+    whole, expected, reports = train_with_stops(make, tmp_path / "whole", [], error)
+    model, outcome, more = train_with_stops(make, tmp_path / "stopped", stops, error, minutes=minutes)
+    assert outcome == expected
+    for name, value in whole.state_dict().items():
+        assert torch.equal(value, model.state_dict()[name]), name
+    assert more[-1] == reports[-1]
+    if error is KeyboardInterrupt:
+        assert more == reports, "nothing was done twice"
+    elif minutes == 0:
+        assert len(reports) < len(more) <= len(reports) + len(stops), "only the last step was done twice"
+
+
+def test_a_training_that_is_over_is_not_trained_again(tmp_path: Path) -> None:
+    _, expected, _ = train_with_stops(make_model, tmp_path, [], PowerError)
+    model, outcome, reports = train_with_stops(make_model, tmp_path, [], PowerError)
+    assert (outcome, reports) == (expected, [])
+    assert outcome.dev_accuracy == training.accuracy(training.predict(model, make_split(50, 2), CPU), make_split(50, 2))
+
+
+def test_a_signal_waits_for_the_step_and_leaves_a_checkpoint(tmp_path: Path) -> None:
+    """The model sends the signal in the middle of its third step."""
+    signals = [signal.SIGINT]
+
+    class Interrupted(Tied):
+        steps = 0
+
+        def forward(self, tokens_T: Tensor, packing: Packing) -> Tensor:
+            scores = super().forward(tokens_T, packing)
+            self.steps += 1
+            if self.steps == 3 and signals:
+                signal.raise_signal(signals.pop())
+            return scores
+
+    def make() -> nn.Module:
+        torch.manual_seed(0)
+        return Interrupted()
+
+    before = signal.getsignal(signal.SIGINT)
+    splits = make_split(100, 1), make_split(50, 2)
+    options: dict[str, Any] = {"seed": 0, "device": CPU, **SETTINGS}
+    with pytest.raises(KeyboardInterrupt):
+        training.train(make(), *splits, checkpoint=Checkpoint(tmp_path, key="key", device=CPU), **options)
+    assert signal.getsignal(signal.SIGINT) is before
+    resumed = make()
+    outcome = training.train(resumed, *splits, checkpoint=Checkpoint(tmp_path, key="key", device=CPU), **options)
+    whole = make_tied()
+    assert outcome == training.train(whole, *splits, **options)
+    assert all(torch.equal(value, resumed.state_dict()[name]) for name, value in whole.state_dict().items())
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"facts": {"seen": -1}}, "seen is not a number of seen"),
+        ({"facts": {"seen": True}}, "seen is not a number of seen"),
+        ({"facts": {"tokens": "many"}}, "tokens is not a number of tokens"),
+        ({"facts": {"curve": [{"epoch": 1, "loss": "low", "dev_accuracy": 1.0}]}}, "its curve has no such numbers"),
+        ({"facts": {"curve": [{"epoch": 1}]}}, "missing 2 required positional arguments"),
+        ({"facts": {"shuffling": {"bit_generator": "MT19937"}}}, "state must be for a PCG64"),
+        ({"facts": {"shuffling": None}}, "state must be a dict"),
+        ({"tensors": {"total": torch.zeros(2)}}, "total is [2], not []"),
+        ({"tensors": {"total": torch.zeros((), dtype=torch.float64)}}, "total is torch.float64, not torch.float32"),
+        ({"tensors": {"more": torch.zeros(2)}}, "more is only in the file"),
+        ({"tensors": {"total": None}}, "total is only in the model"),
+        ({"tensors": {"random.cpu": torch.zeros(5056, dtype=torch.uint8)}}, "Invalid mt19937 state"),
+    ],
+)
+def test_a_state_that_does_not_fit_changes_nothing(change: dict[str, Any], reason: str) -> None:
+    def make() -> training.State:
+        model = make_model()
+        optimizer = training.Optimizer(model, learning_rate=0.1, warmup_steps=1, clip_norm=1.0)
+        return training.State.begin(model, optimizer, CPU, seed=0)
+
+    other = make()
+    other.step(make_split(8, 1).batch(np.arange(8)), narrow=False)
+    tensors = {
+        name: tensor for name, tensor in (other.tensors() | change.get("tensors", {})).items() if tensor is not None
+    }
+    state, untouched = make(), make()
+    with pytest.raises((ValueError, TypeError, RuntimeError)) as error:
+        state.restore(tensors, other.facts() | change.get("facts", {}))
+    assert reason in str(error.value)
+    assert state.facts() == untouched.facts()
+    for name, tensor in untouched.tensors().items():
+        assert torch.equal(tensor, state.tensors()[name]), name

@@ -1,0 +1,120 @@
+"""SIGTERM is like Ctrl-C, and a signal waits for the end of a short step."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from probing import interruption
+from probing.interruption import Hold, Terminated, shielded, terminable, unshielded
+
+SIGNALS = [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, Terminated)]
+
+
+def test_sigterm_ends_a_block_as_ctrl_c_would() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt) as stopped, terminable():
+        signal.raise_signal(signal.SIGTERM)
+    assert type(stopped.value) is Terminated
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def do_steps(hold: Hold, *steps: list[int]) -> list[str]:
+    """Do steps in which signals come, between two that are quiet; return what was done."""
+    done = []
+    try:
+        for number, signals in enumerate([[], *steps, []]):
+            with hold.step():
+                for each in signals:
+                    signal.raise_signal(each)
+                done.append(f"step {number}")
+    except KeyboardInterrupt as stopped:
+        done.append(type(stopped).__name__)
+    return done
+
+
+@pytest.mark.parametrize(("number", "error"), SIGNALS)
+def test_a_signal_waits_for_the_end_of_a_step(number: int, error: type[KeyboardInterrupt]) -> None:
+    with terminable(), Hold() as hold:
+        assert do_steps(hold, [], [number]) == ["step 0", "step 1", "step 2", error.__name__]
+    assert not hold.torn
+
+
+@pytest.mark.parametrize(("number", "error"), SIGNALS)
+def test_between_steps_a_signal_comes_at_once(number: int, error: type[KeyboardInterrupt]) -> None:
+    with terminable(), Hold() as hold:
+        assert do_steps(hold) == ["step 0", "step 1"]
+        with pytest.raises(error):
+            signal.raise_signal(number)
+    assert not hold.torn
+
+
+def test_a_second_signal_does_not_wait() -> None:
+    with Hold() as hold:
+        assert do_steps(hold, [signal.SIGINT, signal.SIGINT]) == ["step 0", "KeyboardInterrupt"]
+    assert hold.torn
+
+
+def test_nobody_waits_for_slow_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first step may be slow: that is not known yet."""
+    with Hold() as first, pytest.raises(KeyboardInterrupt), first.step():
+        signal.raise_signal(signal.SIGINT)
+    assert first.torn
+    times = iter([0.0, 2 * interruption.QUICK, 10.0])
+    monkeypatch.setattr(interruption.time, "monotonic", lambda: next(times))
+    with Hold() as slow:
+        assert do_steps(slow, [signal.SIGINT]) == ["step 0", "KeyboardInterrupt"]
+    assert slow.torn
+
+
+def test_handlers_are_put_back_and_what_is_ignored_stays_so() -> None:
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        interrupt = signal.getsignal(signal.SIGINT)
+        with Hold() as hold, hold.step():
+            assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
+            assert signal.getsignal(signal.SIGINT) is not interrupt
+        assert signal.getsignal(signal.SIGINT) is interrupt
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_other_threads_leave_signals_alone() -> None:
+    seen = []
+
+    def work() -> None:
+        with terminable(), Hold() as hold, hold.step():
+            seen.append((signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen == [(signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM))]
+
+
+def test_a_shielded_signal_is_not_lost() -> None:
+    done = []
+
+    def wait() -> None:
+        with terminable(), shielded():
+            os.kill(os.getpid(), signal.SIGTERM)
+            done.append("it waits")
+            with unshielded():
+                done.append("it came before this")
+
+    with pytest.raises(Terminated):
+        wait()
+    assert done == ["it waits"]
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) & set(interruption.SIGNALS) == set()
+
+
+def test_processes_that_start_behind_the_shield_keep_it() -> None:
+    program = "import os, signal; os.kill(os.getpid(), signal.SIGTERM); print('alive')"
+    with shielded():
+        child = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (child.returncode, child.stdout) == (0, "alive\n")
