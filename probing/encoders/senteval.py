@@ -14,6 +14,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 from probing.encoders.encoder import Recipe
 from probing.errors import ProbingError
 from probing.registry import hash_code, import_file
@@ -79,12 +81,15 @@ class BatcherEncoder:
             self.prepare_params(self.params, sentences)
 
     def encode(self, sentences: list[list[str]]) -> Any:
-        import numpy as np
-
         size = self.params.batch_size
-        return np.vstack(
-            [self.batcher(self.params, sentences[start : start + size]) for start in range(0, len(sentences), size)]
-        )
+        blocks = []
+        for start in range(0, len(sentences), size):
+            batch = sentences[start : start + size]
+            block = np.asarray(self.batcher(self.params, batch))
+            if block.ndim and len(block) != len(batch):
+                raise ValueError(f"batcher was given {len(batch)} sentences and returned {len(block)} rows")
+            blocks.append(block)
+        return np.concatenate(blocks)
 
 
 @contextmanager

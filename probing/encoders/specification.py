@@ -6,7 +6,9 @@ NAME=SPEC is the same encoder, called NAME in tables.
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import importlib
+import inspect
 import re
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -14,7 +16,7 @@ from typing import Any
 import torch
 
 from probing.encoders.encoder import Encoder, Recipe, no_untrained_form
-from probing.errors import ProbingError
+from probing.errors import ProbingError, unknown
 from probing.registry import ENCODERS, Found
 
 ADAPTERS = {
@@ -63,7 +65,12 @@ def _find_encoder(spec: str, layer: str | None, pooling: str | None) -> Recipe:
         options = {"layer": layer or "last", "pooling": pooling or "mean"} if kind == "huggingface" else {}
         recipe: Recipe = adapter.make_recipe(target, **options)
         return recipe
-    found = ENCODERS.find(spec)
+    try:
+        found = ENCODERS.find(spec)
+    except ProbingError:
+        if colon and difflib.get_close_matches(kind, ADAPTERS):
+            raise unknown("kind of encoder", kind, ADAPTERS) from None
+        raise
     decided = isinstance(found.object, type) or hasattr(found.object, "encode")  # a function's product is seen later
     may_be_untrained = hasattr(found.object, "untrained") or not decided
     return Recipe(
@@ -97,7 +104,8 @@ def _make(spec: str, target: Any) -> Encoder:
         try:
             made = target()
         except Exception as error:
-            raise ProbingError(f"encoder {spec!r} could not be made: {type(error).__name__}: {error}") from error
+            hint = _hint(_takes_words(target))
+            raise ProbingError(f"encoder {spec!r} could not be made: {type(error).__name__}: {error}{hint}") from error
     return _check(spec, made)
 
 
@@ -114,9 +122,21 @@ def _make_untrained(spec: str, target: Any, seed: int) -> Encoder:
 
 def _check(spec: str, made: Any) -> Encoder:
     if not isinstance(made, Encoder):
-        hint = ". A torch.nn.Module to be trained needs --fine-tune" if isinstance(made, torch.nn.Module) else ""
+        hint = _hint(isinstance(made, torch.nn.Module))
         raise ProbingError(f"encoder {spec!r}: {type(made).__name__} has no method encode(sentences){hint}")
     return made
+
+
+def _hint(trainable: bool) -> str:
+    return ". A torch.nn.Module to be trained needs --fine-tune" if trainable else ""
+
+
+def _takes_words(factory: Any) -> bool:
+    """Tell whether something is called as encoders are that are trained with the head."""
+    try:
+        return "vocabulary_size" in inspect.signature(factory).parameters
+    except (TypeError, ValueError):
+        return False
 
 
 def summaries() -> list[tuple[str, str]]:

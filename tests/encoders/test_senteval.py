@@ -53,6 +53,23 @@ def test_a_script_is_prepared_and_called_with_its_params(script: Path) -> None:
     assert "senteval" not in sys.modules
 
 
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        ("np.zeros((1, 2))", "ValueError: batcher was given 2 sentences and returned 1 rows"),
+        ("np.zeros((len(batch), len(batch)))", "ValueError: all the input array dimensions except"),
+        ("None", "ValueError: zero-dimensional arrays cannot be concatenated"),
+    ],
+)
+def test_a_batcher_that_returns_something_else(tmp_path: Path, returned: str, message: str) -> None:
+    path = tmp_path / "wrong.py"
+    path.write_text(SCRIPT + f"\ndef batcher(params, batch): return {returned}\n", encoding="utf-8")
+    encoder = make_recipe(str(path)).load(torch.device("cpu"))
+    with pytest.raises(ValueError) as error:
+        encoder.encode([["a"], ["b"], ["c"]])
+    assert message in f"ValueError: {error.value}"
+
+
 def test_the_version_is_the_scripts_content(script: Path) -> None:
     before = make_recipe(str(script)).version
     script.write_text(SCRIPT + "\n# changed\n", encoding="utf-8")

@@ -38,6 +38,9 @@ drawn = Drawn()
 def make_drawn(): return Drawn()
 class Fails(Mine):
     def untrained(self, seed): return 1 / 0
+class Trained(torch.nn.Module):
+    def __init__(self, vocabulary_size): super().__init__()
+def make_trained(vocabulary_size): return Trained(vocabulary_size)
 class Wrong(Mine):
     def untrained(self, seed): return seed
 """
@@ -137,6 +140,8 @@ def test_an_untrained_form_that_is_none(plugin: Path, name: str, text: str) -> N
     ("name", "text"),
     [
         ("broken", "could not be made: ZeroDivisionError: division by zero"),
+        ("Trained", "'vocabulary_size'. A torch.nn.Module to be trained needs --fine-tune"),
+        ("make_trained", "'vocabulary_size'. A torch.nn.Module to be trained needs --fine-tune"),
         ("number", "has no method encode(sentences) and is not a class or function"),
         ("module", "Linear has no method encode(sentences). A torch.nn.Module to be trained needs --fine-tune"),
     ],
@@ -153,6 +158,7 @@ def test_what_is_no_encoder(plugin: Path, name: str, text: str) -> None:
         ("bag-of-word", {}, "unknown encoder 'bag-of-word'. Did you mean 'bag-of-words'? Known: bag-of-words, "),
         ("precomputed:", {}, "encoder 'precomputed:': expected precomputed:vectors.npz"),
         ("none.py:Mine", {}, "encoder 'none.py:Mine': there is no file none.py"),
+        ("hugging-face:x", {}, "unknown kind of encoder 'hugging-face'. Did you mean 'huggingface'? Known: sentence-"),
         ("=length", {}, "encoder '=length': expected SPEC, or NAME=SPEC to call it NAME in tables"),
         ("Mine=", {}, "encoder 'Mine=': expected SPEC, or NAME=SPEC to call it NAME in tables"),
         ("Mine=lenght", {}, "unknown encoder 'lenght'. Did you mean 'length'?"),
