@@ -69,7 +69,7 @@ def load_and_plot(
 ) -> None:
     """Write one figure on a results folder."""
     if output.suffix.lower() not in FORMATS:
-        raise ProbingError(f"{output}: a figure's name must end in {', '.join(FORMATS)}. Got {output.suffix!r}")
+        raise ProbingError(f"{output}: a figure's name must end in .svg, .png or .pdf. Got {output.suffix!r}")
     try:
         import matplotlib
         from matplotlib.figure import Figure
@@ -101,7 +101,8 @@ def choose_group(groups: Sequence[Group], *, data: str | None, preset: str | Non
     ]
     found = "; ".join(dict.fromkeys(map(name, groups)))
     if not chosen:
-        raise ProbingError(f"no results with --data {data} and --preset {preset}. There are: {found}")
+        wanted = " ".join(f"--{name} {value}" for name, value in {"data": data, "preset": preset}.items() if value)
+        raise ProbingError(f"no results with {wanted}. There are: {found}")
     if len(chosen) > 1:
         raise ProbingError(f"results of different data share no figure. Choose one of: {found}")
     return chosen[0]
@@ -171,13 +172,19 @@ def plot_layers(figure: Figure, group: Group, task: str | None, model: str | Non
         raise ProbingError(
             "no encoder has several layers here. Run `probe run --encoder huggingface:NAME_OR_PATH --layer all` first"
         )
-    tasks = _choose_tasks(group, task)
     layers = max(len(stack.layers) for stack in stacks)
-    figure.set_size_inches(max(COLUMN, 0.9 + 0.32 * layers), (0.6 + 0.22 * len(tasks)) * len(stacks))
-    for place, stack in enumerate(stacks, 1):
+    tasks = [
+        [name for name in _choose_tasks(group, task) if any(name in one.cells for one in stack.layers.values())]
+        for stack in stacks
+    ]
+    if not all(tasks):
+        raise ProbingError(f"{task} has not been measured by layer. See `probe report`")
+    height = sum(0.6 + 0.22 * len(names) for names in tasks)
+    figure.set_size_inches(max(COLUMN, 0.9 + 0.32 * layers), height)
+    for place, (stack, names) in enumerate(zip(stacks, tasks, strict=True), 1):
         axes = figure.add_subplot(len(stacks), 1, place, title=_plain(stack.encoder), xlabel="layer")
-        rows = [[_accuracy(one.cells.get(name)) for one in stack.layers.values()] for name in tasks]
-        _fill(axes, np.array(rows), tasks, [str(layer) for layer in stack.layers], digits=1, by_row=True)
+        rows = [[_accuracy(one.cells.get(name)) for one in stack.layers.values()] for name in names]
+        _fill(axes, np.array(rows), names, [str(layer) for layer in stack.layers], digits=1, by_row=True)
 
 
 KINDS: Mapping[str, Callable[[Figure, Group, str | None, str | None], None]] = {

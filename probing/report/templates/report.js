@@ -128,8 +128,10 @@ function showSection(element, data) {
     if (!place) return;
     place.replaceChildren(...data.stacks.map((stack) => {
       const layers = Object.keys(stack.layers).map(Number).sort((a, b) => a - b);
-      const fields = tasks.flatMap((task, row) => {
-        const values = layers.map((layer) => data.views.accuracy[rowOf(stack.layers[layer])][data.columns.indexOf(task)]);
+      const valuesOn = (task) => layers.map((layer) => data.views.accuracy[rowOf(stack.layers[layer])][data.columns.indexOf(task)]);
+      const measured = tasks.filter((task) => valuesOn(task).some(Boolean));
+      const fields = measured.flatMap((task, row) => {
+        const values = valuesOn(task);
         const means = values.filter(Boolean).map((value) => value[MEAN]);
         const low = Math.min(...means), high = Math.max(...means);
         return values.map((value, column) => value && {
@@ -139,7 +141,7 @@ function showSection(element, data) {
           tip: `${task}, layer ${layers[column]}: ${value[TEXT]} ${value[HALF]}`,
         }).filter(Boolean);
       });
-      const chart = heatMap(tasks, layers.map(String), fields, { label: `${stack.encoder}: accuracy by task and layer`, wide: 42 });
+      const chart = heatMap(measured, layers.map(String), fields, { label: `${stack.encoder}: accuracy by task and layer`, wide: 42 });
       return make("div", { class: "panel" }, make("h4", {}, stack.encoder), make("div", { class: "scroller natural", tabindex: 0 }, chart));
     }));
   }

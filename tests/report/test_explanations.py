@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from probing.report.explanations import load_explanations
+
+
+@pytest.fixture
+def folder(tmp_path, explanations):
+    for name, content in explanations.items():
+        (tmp_path / name).write_text(json.dumps(content), encoding="utf-8")
+    return tmp_path
+
+
+def test_sentences_and_masked_heads_are_read(folder):
+    found = load_explanations(folder, pytest.fail)
+    first, second = found.sentences
+    assert (first["task"], first["model"], first["predicted"], first["gold"]) == ("Tense", "Base", "PRES", "PAST")
+    assert first["layers"][0] == {"attention": [[[333] * 3] * 3] * 2}
+    assert second["layers"][1]["agreement"] == [[[[250] * 4] * 2] * 3] * 3
+    assert second["layers"][1]["share"][0][0] == [[500] * 4] * 2
+    assert found.masking[0] == {"task": "Tense", "model": "Base", "layer": 1, "head": 1, "accuracy": 71.0, "drop": 2.5}
+    assert len(found.masking) == 8
+    assert found.left_out == 0
+    assert found
+
+
+def test_a_folder_without_explanations(tmp_path):
+    assert not load_explanations(tmp_path, pytest.fail)
+
+
+def test_a_page_holds_so_many_sentences(folder):
+    found = load_explanations(folder, pytest.fail, limit=800)
+    assert [one["model"] for one in found.sentences] == ["Base"]
+    assert found.left_out == 1
+    assert len(found.masking) == 8
+
+
+DAMAGES = {
+    "no JSON": lambda content: "{",
+    "a list": lambda content: [],
+    "no task": lambda content: content | {"task": 3},
+    "no tokens": lambda content: content | {"sentences": [{}]},
+    "a missing row": lambda content: content["sentences"][0]["layers"][0]["attention"][0].pop() and content,
+    "text": lambda content: content | {"masking": [{"layer": 1, "head": "1", "accuracy": 1, "drop": 1}]},
+    "not finite": lambda content: content | {"masking": [{"layer": 1, "head": 1, "accuracy": float("nan"), "drop": 1}]},
+    "no weights": lambda content: content["sentences"][0]["layers"][0].update(share=[]) or content,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_what_is_no_explanation_is_named(tmp_path, explanations, damage):
+    content = DAMAGES[damage](json.loads(json.dumps(explanations["b.explanation.json"])))
+    path = tmp_path / "x.explanation.json"
+    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    said = []
+    assert not load_explanations(tmp_path, said.append)
+    assert said == [f"{path}: not an explanation. Delete it and run `probe explain` again"]
+
+
+def test_what_cannot_be_read_is_named(tmp_path):
+    (tmp_path / "x.explanation.json").mkdir()
+    said = []
+    assert not load_explanations(tmp_path, said.append)
+    assert said == [f"{tmp_path}/x.explanation.json: cannot be read (Is a directory)"]

@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+from probing.report.groups import group_results
+from probing.report.layers import find_stacks, without_layer
+
+
+def test_the_layers_of_an_encoder_are_found(gallery):
+    (group,) = group_results(gallery)
+    (stack,) = find_stacks(group)
+    assert stack.encoder == "bert"
+    assert list(stack.layers) == [0, 1, 2]
+    assert [model.label for model in stack.layers.values()] == ["bert layer 0", "bert layer 1", "bert layer 2"]
+
+
+def test_one_layer_is_no_stack(gallery):
+    (group,) = group_results([result for result in gallery if result.model.name != "bert layer 01"][:20])
+    assert len(find_stacks(group)) == 1
+    (group,) = group_results([result for result in gallery if not result.model.name.startswith("bert layer 0")])
+    assert find_stacks(group) == []
+    (group,) = group_results([result for result in gallery if result.model.name == "bert layer 01"])
+    assert find_stacks(group) == []
+
+
+def test_a_name_without_its_layer():
+    assert without_layer("huggingface:bert layer 03") == "huggingface:bert"
+    assert without_layer("bert layer 3 (pooling=cls)") == "bert (pooling=cls)"
+    assert without_layer("my layer cake") == "my layer cake"

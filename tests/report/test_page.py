@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import json
+from statistics import fmean
+
+import pytest
+
+from probing.report.groups import AVERAGE
+from probing.report.page import REFERENCES, list_differing_settings, make_section
+from probing.report.table import make_tables
+
+
+@pytest.fixture(scope="session")
+def section(gallery):
+    (table,) = make_tables(gallery)
+    return make_section(table)
+
+
+def test_the_views_are_the_tables_values(gallery, section):
+    (table,) = make_tables(gallery)
+    assert [row["label"] for row in section["rows"]] == [row.label for row in table.rows]
+    for row, values in zip(table.rows, section["views"]["accuracy"], strict=True):
+        for column, value in zip(table.columns, values, strict=True):
+            shown = row.values.get(column)
+            assert (value is None) == (shown is None)
+            if shown is not None:
+                assert value[0] == pytest.approx(shown.mean, abs=1e-4)
+                assert value[3:] == [shown.text(), shown.half_width(), shown.best, ""]
+
+
+def test_rows_of_models_know_their_place(section):
+    assert section["rows"][0] == {"label": "Majority", "model": None}
+    assert [row["model"] for row in section["rows"][1:]] == list(range(len(section["models"])))
+    assert [row["label"] for row in section["rows"][1:]] == section["models"]
+
+
+@pytest.mark.parametrize("name", ["Base", "EM"])
+def test_differences_are_those_of_the_table_with_this_reference(gallery, section, name):
+    (table,) = make_tables(gallery, reference=name)
+    differences = section["differences"][section["models"].index(name)]
+    column = table.columns.index("Tense")
+    for row, values in zip(table.rows, differences, strict=True):
+        if row.model and row.label != name and "Tense" in row.values:
+            reference = next(other for other in table.rows if other.label == name)
+            assert values[column][0] == pytest.approx(
+                row.values["Tense"].mean - reference.values["Tense"].mean, abs=1e-3
+            )
+            assert values[column][6] == row.values["Tense"].mark
+            assert values[column][3][0] in "+−"
+        else:
+            assert values[column] is None
+
+
+def test_the_reference_that_was_asked_for_comes_first(make_result):
+    models = [f"m.py:{letter}" for letter in "ABCDEFGH"]
+    (table,) = make_tables([make_result(model=model, size=100) for model in models], reference="H")
+    section = make_section(table)
+    assert [section["models"][place] for place in section["differences"]] == ["H", "A", "B", "C", "D"]
+    assert len(section["differences"]) == REFERENCES
+    (table,) = make_tables([make_result()])
+    assert make_section(table)["differences"] == {}
+
+
+def test_a_cell_has_its_record(gallery, section):
+    cell = next(cell for cell in section["cells"] if (cell["model"], cell["task"]) == (2, "SeLen"))
+    records = [one for one in gallery if (one.model.name, one.task) == ("em", "SeLen")]
+    assert [seed["seed"] for seed in cell["seeds"]] == [0, 1]
+    assert cell["seeds"][1]["test"] == records[1].scores.test_accuracy
+    assert cell["seeds"][1]["epochs"] == [1, 2, 3, 4, 5, 6]
+    assert cell["seconds"] == fmean(record.timing.seconds for record in records)
+    facts = dict(cell["facts"])
+    assert facts["parameters"] == "204,000, 99 words"
+    assert facts["training"] == "patience 4"
+    assert facts["model"] == "num_layers 3, layers_with_aggregator none"
+    assert facts["records"] == ", ".join(record.key[:12] for record in records)
+    assert sum(right for _, _, right in cell["classes"]) == sum(
+        gold == answer for one in records for gold, answer in zip(one.scores.gold, one.scores.predictions, strict=True)
+    )
+    assert sum(count for _, _, count in cell["confusion"]["counts"]) == 2_000
+
+
+def test_a_probes_chosen_configuration_is_a_fact(make_result, change):
+    result = change(make_result(), scores__configurations=[{"hidden": 50, "dropout": 0.1}, {"hidden": 100}])
+    (table,) = make_tables([result])
+    assert dict(make_section(table)["cells"][0]["facts"])["chosen"] == "hidden 50, dropout 0.1"
+
+
+def test_layers_are_places_of_models(section):
+    assert section["stacks"] == [{"encoder": "bert", "layers": {0: 3, 1: 4, 2: 5}}]
+    assert section["models"][3:6] == ["bert layer 0", "bert layer 1", "bert layer 2"]
+
+
+def test_predictions_stay_out_and_what_is_left_is_small(thirty_cells):
+    (table,) = make_tables(thirty_cells(2, size=1_000))
+    section = make_section(table)
+    assert section["columns"][-1] == AVERAGE
+    assert len(json.dumps(section)) < 250_000
+    assert max(len(cell["confusion"]["counts"]) for cell in section["cells"]) <= 24 * 24
+
+
+def test_settings_that_differ(make_result, change):
+    shared = {"model": {"num_layers": 3}, "training": {"patience": 4, "learning_rate": 0.002}}
+    other = {"model": {"num_layers": 2}, "training": {"patience": 4, "learning_rate": 0.002}, "encoder": {"dtype": "x"}}
+    results = [make_result(model="base", settings=shared), make_result(settings=other)]
+    (table,) = make_tables(results)
+    assert list_differing_settings(table.analysis.group) == {"model.num_layers": ["3", "2"]}
+    plugin = make_result(model="my.py:M", settings=shared)
+    (table,) = make_tables([results[0], plugin])
+    assert list_differing_settings(table.analysis.group) == {"version": ["built-in", plugin.model.version[:40]]}
+
+
+def test_only_failed_cells(make_result):
+    (table,) = make_tables([make_result(accuracy=None)])
+    section = make_section(table)
+    assert section["models"] == section["cells"] == []

@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import re
+import sys
+
+import pytest
+
+from probing.errors import ProbingError
+from probing.report.plots import COLOURS, KINDS, MARKERS, load_and_plot
+from probing.results import Store
+
+pytest.importorskip("matplotlib")
+BEGINNINGS = {".svg": b"<?xml", ".png": b"\x89PNG\r\n", ".pdf": b"%PDF-1."}
+
+
+@pytest.fixture(scope="module")
+def folder(gallery, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("results")
+    for result in gallery:
+        Store(folder).save(result)
+    return folder
+
+
+@pytest.fixture
+def plot(folder, tmp_path):
+    def run(kind, name="figure.svg", *, folder=folder, **options):
+        load_and_plot(folder, kind, tmp_path / name, on_damaged=pytest.fail, **options)
+        return (tmp_path / name).read_bytes()
+
+    return run
+
+
+def read_texts(svg):
+    return re.findall(r"<text[^>]*>([^<]*)</text>", svg.decode())
+
+
+@pytest.mark.parametrize("ending", BEGINNINGS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_in_every_format(plot, kind, ending):
+    chosen = {"task": "SeLen"} | ({"model": "em"} if kind == "confusion" else {})
+    content = plot(kind, f"figure{ending}", **chosen)
+    assert content.startswith(BEGINNINGS[ending])
+    assert content == plot(kind, f"again{ending}", **chosen)
+
+
+def test_dots_have_a_panel_for_each_task_and_name_every_model(plot):
+    figure = plot("dots")
+    texts = read_texts(figure)
+    for name in ("SeLen", "WC", "ToCo", "Tense", "Base", "Simple", "EM", "bert layer 2", "test accuracy, %"):
+        assert name in texts
+    assert b"<script" not in figure
+
+
+def test_a_task_and_a_model_can_be_chosen(plot):
+    texts = read_texts(plot("curves", task="past_present", model="EM"))
+    assert {"Tense", "EM", "epoch", "dev accuracy, %"} <= set(texts)
+    assert not {"SeLen", "Base"} & set(texts)
+
+
+def test_a_confusion_matrix_is_of_one_cell(plot, gallery):
+    texts = read_texts(plot("confusion", task="Length", model="base"))
+    assert {"Base on SeLen", "predicted", "right", "PAST", "label 5"} <= set(texts)
+    records = [one for one in gallery if (one.task, one.model.name) == ("SeLen", "base")]
+    pairs = [pair for one in records for pair in zip(one.scores.gold, one.scores.predictions, strict=True)]
+    share = pairs.count((1, 1)) / sum(gold == 1 for gold, _ in pairs)
+    assert f"{100 * share:.0f}" in texts
+    with pytest.raises(ProbingError) as caught:
+        plot("confusion", task="SeLen")
+    assert str(caught.value).startswith("a confusion matrix is of one cell: name --task (SeLen) and --model (Base, ")
+
+
+def test_a_cell_that_is_not_there(plot, hostile):
+    with pytest.raises(ProbingError, match=r"^Base has not been measured on <script.*\. See `probe report`$"):
+        plot("confusion", task=hostile, model="base")
+
+
+def test_layers_show_every_accuracy(plot):
+    texts = read_texts(plot("layers"))
+    assert {"bert", "layer", "0", "1", "2", "60.5", "72.0", "68.7"} <= set(texts)
+    with pytest.raises(ProbingError, match=r"^unknown layer-wise encoder 'bart'\. Did you mean 'bert'\? Known: bert$"):
+        plot("layers", model="bart")
+
+
+def test_layers_of_a_task_that_they_lack(plot, hostile):
+    with pytest.raises(ProbingError, match=r"^<script.* has not been measured by layer\. See `probe report`$"):
+        plot("layers", task=hostile)
+
+
+def test_without_layers(plot, tmp_path, make_result):
+    Store(tmp_path).save(make_result())
+    with pytest.raises(ProbingError, match=r"^no encoder has several layers here\. Run `probe run --encoder hugg"):
+        plot("layers", folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"name": "figure.jpg"}, r"figure\.jpg: a figure's name must end in \.svg, \.png or \.pdf\. Got '\.jpg'$"),
+        ({"task": "Tens"}, r"^unknown task 'Tens'\. Did you mean 'Tense'\?"),
+        ({"task": "BShif"}, r"^unknown task 'BShif'\."),
+        ({"model": "embb"}, r"^unknown model 'embb'\. Did you mean 'EM'\?"),
+        ({"data": "books"}, r"^no results with --data books\. There are: --data mini --preset mini$"),
+    ],
+)
+def test_mistakes_are_named(plot, options, message):
+    with pytest.raises(ProbingError, match=message):
+        plot("dots", **options)
+
+
+def test_different_data_share_no_figure(plot, tmp_path, make_result):
+    for data in ("mini", "books"):
+        Store(tmp_path / "two").save(make_result(data=data, size=50))
+    with pytest.raises(ProbingError) as caught:
+        plot("dots", folder=tmp_path / "two")
+    found = "--data books --preset mini; --data mini --preset mini"
+    assert str(caught.value) == f"results of different data share no figure. Choose one of: {found}"
+    assert plot("dots", folder=tmp_path / "two", data="books")
+
+
+def test_nothing_to_plot_says_what_to_run(plot, tmp_path):
+    with pytest.raises(ProbingError, match=r": no results there\. Run `probe run --task all --aggregator all` first$"):
+        plot("dots", folder=tmp_path)
+
+
+def test_without_matplotlib(plot, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ProbingError) as caught:
+        plot("dots")
+    assert str(caught.value) == "figures need matplotlib, which is not installed: pip install 'probing[plots]'"
+
+
+def test_names_are_no_formulas(plot, tmp_path, make_result, change):
+    Store(tmp_path).save(change(make_result(size=50), model__label="$x^2$ a_b\n"))
+    assert "$x^2$ a_b " in read_texts(plot("dots", folder=tmp_path))
+
+
+def test_forty_models_look_different():
+    looks = {(MARKERS[n % len(MARKERS)], COLOURS[n % len(COLOURS)]) for n in range(40)}
+    assert len(looks) == 40

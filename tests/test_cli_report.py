@@ -1,0 +1,62 @@
+"""`probe report --format html` and `probe plot`, through the command."""
+
+from __future__ import annotations
+
+import pytest
+from click.testing import CliRunner
+
+from cli import main
+from probing.results import Store
+
+
+@pytest.fixture
+def results(tmp_path, make_result):
+    folder = tmp_path / "results"
+    Store(folder).save(make_result())
+    return folder
+
+
+@pytest.fixture
+def probe(results):
+    def run(*arguments):
+        return CliRunner().invoke(main, [arguments[0], *map(str, arguments[1:]), "--results", str(results)])
+
+    return run
+
+
+def test_a_page_is_written(probe, tmp_path):
+    done = probe("report", "--format", "html", "-o", tmp_path / "new" / "report.html")
+    assert (done.exit_code, done.output) == (0, "")
+    assert (tmp_path / "new" / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_a_page_can_be_piped_but_not_shown_on_a_terminal(probe, monkeypatch):
+    assert probe("report", "--format", "html").output.startswith("<!doctype html>")
+    monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda self: True, raising=False)
+    done = probe("report", "--format", "html")
+    assert (done.exit_code, done.output) == (
+        2,
+        "probe: --format html makes a page, not text for a terminal: add -o report.html\n",
+    )
+
+
+def test_a_report_that_cannot_be_written_is_named(probe, tmp_path):
+    (tmp_path / "file").touch()
+    done = probe("report", "-o", tmp_path / "file" / "report.txt")
+    assert done.exit_code == 2
+    assert done.output.startswith(f"probe: {tmp_path}/file/report.txt: cannot be written (")
+
+
+def test_a_figure_is_written(probe, tmp_path):
+    pytest.importorskip("matplotlib")
+    done = probe("plot", "dots", "-o", tmp_path / "dots.pdf")
+    assert (done.exit_code, done.output) == (0, "")
+    assert (tmp_path / "dots.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_a_mistake_is_one_line(probe, tmp_path):
+    done = probe("plot", "dots", "-o", tmp_path / "dots.gif")
+    assert (done.exit_code, done.output) == (
+        2,
+        f"probe: {tmp_path}/dots.gif: a figure's name must end in .svg, .png or .pdf. Got '.gif'\n",
+    )
