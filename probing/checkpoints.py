@@ -148,7 +148,7 @@ class Checkpoint:
 
     def _check(self, text: str) -> dict[str, Any]:
         about = parse_json(text)
-        if not isinstance(about, dict):
+        if not isinstance(about, dict) or not isinstance(about.get("facts"), dict):
             raise ValueError("it does not say what it is of")
         for name, value in self.about.items():
             if about.get(name) != value:
