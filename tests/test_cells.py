@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from probing import runner
 from probing.display import Display
@@ -142,3 +145,100 @@ def test_options_that_do_not_go_together(answers: Path, tmp_path: Path, options:
     with pytest.raises(ProbingError) as error:
         start(answers, tmp_path / "results", **options)
     assert str(error.value).startswith(text)
+
+
+def measure(results: Path) -> dict[tuple[str, str], Result]:
+    return {(result.model.label, result.measure): result for result in load(results)}
+
+
+def test_controls_baselines_and_description_length_are_cells_beside_the_others(answers: Path, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    options: dict[str, Any] = {
+        "aggregators": ["base"],
+        "encoders": [],
+        "probe": "linear",
+        "baselines": True,
+        "controls": ["random-labels", "random-encoder"],
+        "mdl": True,
+    }
+    assert start(answers, results, **options) == Summary(finished=12, skipped=0, failed=0)
+    found = measure(results)
+    labels = ["Base", "Base, untrained", "Length", "Bag of words"]
+    measures = ["accuracy", "random-labels", "description-length"]
+    assert set(found) == {(label, name) for label in labels for name in measures}
+    accuracy, control, coded = (found["Length", name].scores for name in measures)
+    assert accuracy is not None
+    assert accuracy.test_accuracy == 100.0
+    assert accuracy.description is None
+    assert control is not None
+    assert control.test_accuracy < 90.0  # the length tells nothing about labels that depend on the words
+    assert sum(counts["test"] for counts in control.classes.values()) == 40
+    assert control.gold != accuracy.gold
+    assert coded is not None
+    assert coded.description is not None
+    assert coded.description.uniform_bits == 120.0
+    assert coded.description.compression > 1.5
+    assert [piece["trained"] for piece in coded.description.pieces] == [0, 1, 2, 4, 8, 15, 30, 60]
+    assert sum(counts["train"] for counts in coded.classes.values()) == 60  # the last model's
+    assert coded.gold == accuracy.gold
+    assert start(answers, results, **options) == Summary(finished=0, skipped=12, failed=0)
+    text = render(load(results))
+    assert "Selectivity: accuracy" in text
+    assert "Compression: what the training labels take" in text
+
+
+def test_without_controls_nothing_changes(answers: Path, tmp_path: Path) -> None:
+    """A cell has the same key and numbers in a run with controls and in one without."""
+    start(answers, tmp_path / "plain", aggregators=["base"], encoders=[])
+    start(answers, tmp_path / "all", aggregators=["base"], encoders=[], controls=["random-labels"], mdl=True)
+    (plain,) = load(tmp_path / "plain")
+    same = measure(tmp_path / "all")["Base", "accuracy"]
+    assert (same.key, same.scores) == (plain.key, plain.scores)
+
+
+def test_the_control_of_a_fine_tuned_encoder_is_that_of_the_model(answers: Path, tmp_path: Path) -> None:
+    """The transformer plugged in is the base model, so it has the same controls and description length."""
+    results = tmp_path / "results"
+    start(
+        answers,
+        results,
+        aggregators=["base"],
+        encoders=["transformer"],
+        fine_tune=True,
+        controls=["random-labels", "random-encoder"],
+        mdl=True,
+    )
+    found = measure(results)
+    for name in ("random-labels", "description-length"):
+        assert found["Base", name].scores == found["Transformer, fine-tuned", name].scores
+    assert found["Base, untrained", "accuracy"].scores == found["Transformer, untrained", "accuracy"].scores
+    trained, untrained = (found[label, "accuracy"].scores for label in ("Base", "Base, untrained"))
+    assert trained is not None
+    assert untrained is not None
+    assert trained.parameters == untrained.parameters
+    assert trained.curve != untrained.curve
+
+
+def test_a_model_that_can_memorise_recalls_random_labels(answers: Path, tmp_path: Path) -> None:
+    """Every sentence is another line of a table, so a linear probe on indicators remembers all of them."""
+    lines = answers.read_text(encoding="utf-8").splitlines()
+    np.save(tmp_path / "lines.npy", np.eye(len(lines), dtype=np.float32))
+    encoder = f"precomputed:{tmp_path}/lines.npy"
+    start(answers, tmp_path / "results", encoders=[encoder], probe="linear", controls=["random-labels"])
+    by_measure = {result.measure: result.scores for result in load(tmp_path / "results")}
+    accuracy, control = by_measure["accuracy"], by_measure["random-labels"]
+    assert accuracy is not None
+    assert control is not None
+    assert control.test_accuracy > 95.0
+    assert accuracy.test_accuracy < 75.0
+
+
+def test_the_pieces_are_shown(answers: Path, tmp_path: Path) -> None:
+    console = Console(file=io.StringIO(), width=200)
+    start(answers, tmp_path / "results", probe="linear", mdl=True, display=Display(verbosity=1, console=console))
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "seed 0, description length: piece 1/7  epoch 1/50  loss" in text
+    assert "piece 7/7  epoch 1/50" in text
+    assert re.search(
+        r"\[2/2\] answers Length seed 0, description length: compression \d\.\d\d, 0\.\d\d kbit, \d+s", text
+    )
