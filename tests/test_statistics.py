@@ -19,6 +19,7 @@ from probing.statistics import (
     average_comparisons,
     average_interval,
     compare,
+    difference_interval,
     holm,
     mcnemar,
     wilson_interval,
@@ -143,6 +144,24 @@ def test_the_average_of_shares_with_wide_and_narrow_intervals():
     interval = average_interval([0.5, 0.9], [Interval(0.46, 0.54), Interval(0.87, 0.92)])
     assert (interval.low, interval.high) == pytest.approx((0.7 - 0.05 / 2, 0.7 + math.hypot(0.04, 0.02) / 2))
     assert average_interval([0.5], [Interval(0.4, 0.6)]) == Interval(0.4, 0.6)
+
+
+@pytest.mark.parametrize(
+    ("counts", "low", "high"),
+    [
+        ((56, 70, 48, 80), 0.0524, 0.3339),
+        ((9, 10, 3, 10), 0.1705, 0.8090),
+        ((6, 7, 2, 7), 0.0582, 0.8062),
+        ((5, 56, 0, 29), -0.0381, 0.1926),
+        ((10, 10, 0, 10), 0.6075, 1.0),
+    ],
+)
+def test_the_difference_of_shares_as_newcombe_1998_works_it_out(counts, low, high):
+    """Table II, method 10."""
+    first, size, second, other = counts
+    shares = [first / size, second / other]
+    interval = difference_interval(shares, [wilson_interval(shares[0], size), wilson_interval(shares[1], other)])
+    assert (interval.low, interval.high) == pytest.approx((low, high), abs=5e-5)
 
 
 @given(st.integers(0, 60), st.integers(0, 60))

@@ -5,8 +5,8 @@ import pytest
 
 import probing
 from probing.errors import ProbingError
-from probing.report.frame import COLUMNS, make_frame
-from probing.results import Store
+from probing.report.frame import COLUMNS, make_frame, make_wide_frame
+from probing.results import Description, Store
 
 
 def test_one_row_per_record_with_stable_columns(make_result):
@@ -123,3 +123,28 @@ def test_damaged_records_are_warned_of_and_other_forms_unknown(folder):
         probing.load_results(folder, "tall")
     with pytest.raises(AttributeError, match="module 'probing' has no attribute 'nothing'"):
         probing.nothing  # noqa: B018
+
+
+def test_other_measures_have_rows_of_their_own_and_their_figures_stand_with_the_accuracies(make_result, change):
+    code = Description(bits=250.0, uniform_bits=1000.0, compression=4.0, pieces=[])
+    results = [make_result(accuracy=80.0 + seed, seed=seed) for seed in (0, 1)]
+    results += [change(make_result(accuracy=60.0, seed=seed), measure="random-labels") for seed in (0, 1)]
+    results += [change(make_result(accuracy=70.0), measure="description-length", scores__description=code)]
+    results += [make_result("WC")]
+    frame = make_frame(results, against_paper=True).set_index("measure")
+    assert frame.index.tolist() == ["accuracy"] * 2 + ["random-labels"] * 2 + ["description-length", "accuracy"]
+    rows = frame.loc["accuracy"]
+    assert rows["control_accuracy"].tolist()[:2] == [60.0, 60.0]
+    assert rows["selectivity"].tolist()[:2] == pytest.approx([20.5, 20.5])
+    assert rows["compression"].tolist()[:2] == pytest.approx([4.0, 4.0])
+    assert rows[["control_accuracy", "selectivity", "codelength", "compression"]].iloc[2].isna().all()
+    others = frame.loc[["random-labels", "description-length"]]
+    assert others["test_accuracy"].tolist() == [60.0, 60.0, 70.0]
+    assert others[["mean_accuracy", "best", "p", "paper_accuracy"]].isna().all(axis=None)
+    assert others["codelength"].tolist()[2:] == [250.0]
+    assert others["uniform_codelength"].tolist()[2:] == [1000.0]
+
+
+def test_the_wide_form_has_accuracies_only(make_result, change):
+    results = [make_result(accuracy=80.0), change(make_result(accuracy=60.0), measure="random-labels")]
+    assert make_wide_frame(results)["Tense"].tolist() == [80.0]

@@ -100,3 +100,23 @@ def test_failed_cells_come_first(make_result):
     notes = doubts([make_result(accuracy=None), make_result("WC", accuracy=50.0)])
     assert notes[0] == "Tense EM seed 0 failed: the loss became nan in epoch 2"
     assert len(notes) == 2
+
+
+def test_what_is_missing_or_failed_of_another_measure_is_named(make_result, change):
+    def control(**options):
+        return change(make_result(**options), measure="random-labels")
+
+    results = [make_result(model=model, seed=seed) for model in ("base", "em") for seed in (0, 1)]
+    assert doubts([*results, *(control(model=model, seed=seed) for model in ("base", "em") for seed in (0, 1))]) == []
+    assert doubts(
+        [*results, control(model="base"), control(model="em"), control(model="em", accuracy=None, seed=1)]
+    ) == [
+        "Tense EM seed 1 (random labels) failed: the loss became nan in epoch 2",
+        "1 cell of this table has not been run: Base Tense seed 1 (random labels)",
+    ]
+
+
+def test_controls_raise_no_doubts_about_accuracies(make_result, change):
+    """A control at chance is what it should be, and its dev and test sentences are training sentences."""
+    control = change(make_result(accuracy=50.0), measure="random-labels")
+    assert doubts([make_result(), change(control, scores__dev_accuracy=90.0)]) == []

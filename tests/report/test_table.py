@@ -8,6 +8,7 @@ import pytest
 from probing.errors import ProbingError
 from probing.report.groups import AVERAGE
 from probing.report.table import Value, make_tables
+from probing.results import Description
 from probing.statistics import Interval
 from probing.tasks import TASKS
 
@@ -325,3 +326,77 @@ def test_against_the_paper_on_other_data(make_result):
     assert note in only([make_result()], against_paper=True).notes
     assert note not in only([make_result()]).notes
     assert not any("SentEval" in note for note in only([make_result(data="senteval")], against_paper=True).notes)
+
+
+def description(bits, uniform_bits=1000.0):
+    return Description(bits=bits, uniform_bits=uniform_bits, compression=uniform_bits / bits, pieces=[])
+
+
+@pytest.fixture
+def measured(make_result, change):
+    """Two tasks, two seeds; EM with a control and a description length on both, Base on one only."""
+
+    def make(task, model, accuracy, measure="accuracy", bits=None):
+        results = [make_result(task, model, accuracy + seed, seed=seed) for seed in (0, 1)]
+        results = [change(result, measure=measure, key=f"{measure} {result.key}") for result in results]
+        if bits is not None:
+            results = [change(r, scores__description=description(bits + 100 * r.seed)) for r in results]
+        return results
+
+    results = [result for model in ("base", "em") for task in ("SeLen", "Tense") for result in make(task, model, 80.0)]
+    for task in ("SeLen", "Tense"):
+        results += make(task, "em", 60.0, "random-labels") + make(task, "em", 70.0, "description-length", 200.0)
+    return (
+        results + make("Tense", "base", 85.0, "random-labels") + make("Tense", "base", 7.0, "description-length", 950.0)
+    )
+
+
+def test_selectivity_and_compression_have_tables_of_their_own(measured):
+    table = only(measured)
+    assert labels(table) == ["Majority", "Base", "EM"]
+    assert table.columns == ["SeLen", "Tense", AVERAGE]
+    assert [supplement.measure for supplement in table.supplements] == ["selectivity", "compression"]
+    selectivity, compression = table.supplements
+    assert text(selectivity) == {
+        "Base": {"Tense": "-5.00"},
+        "EM": {"SeLen": "20.00", "Tense": "20.00", AVERAGE: "20.00"},
+    }
+    assert text(compression) == {"Base": {"Tense": "1.00"}, "EM": {"SeLen": "4.00", "Tense": "4.00", AVERAGE: "4.00"}}
+    assert [value.half_width() for value in compression.rows[1].values.values()] == ["0.25", "0.25", "0.25"]
+    assert selectivity.columns == compression.columns == table.columns
+    assert selectivity.caption.startswith("Selectivity: accuracy − control accuracy in percentage points")
+    assert "Voita & Titov 2020" in compression.caption
+    assert not any(table.notes for table in table.supplements)
+
+
+def test_their_averages_stand_in_the_table_of_accuracies(measured):
+    table = only(measured)
+    assert table.averages == ["Select.", "Compr."]
+    assert table.caption.endswith(" Select., Compr.: selectivity and compression, see below.")
+    printed = text(table)
+    assert (printed["EM"]["Select."], printed["EM"]["Compr."]) == ("20.00", "4.00")
+    assert "Select." not in printed["Base"]  # an average over fewer tasks would not be comparable
+    assert [printed[row]["Tense"] for row in ("Base", "EM")] == ["80.50*", "80.50*"]
+    plain = only([result for result in measured if result.measure == "accuracy"])
+    assert (plain.supplements, plain.averages) == ([], [])
+    assert "Select." not in plain.caption
+
+
+def test_the_interval_of_a_selectivity_is_wider_than_that_of_the_accuracy(measured):
+    table = only(measured)
+    accuracy = table.rows[2].values["Tense"].interval
+    selectivity = table.supplements[0].rows[1].values["Tense"].interval
+    assert selectivity.low < 20.0 < selectivity.high
+    assert selectivity.high - selectivity.low > accuracy.high - accuracy.low
+    average = table.supplements[0].rows[1].values[AVERAGE].interval
+    assert average.high - average.low < selectivity.high - selectivity.low
+
+
+def test_an_untrained_model_stands_below_the_trained_one(make_result, change):
+    results = [make_result(model=model) for model in ("em", "base", "simple")]
+    results += [
+        change(make_result(model=model), model__name=f"{model} untrained", model__label=f"{label}, untrained")
+        for model, label in (("base", "Base"), ("em", "EM"))
+    ]
+    results += [make_result(model="length")]
+    assert labels(only(results)) == ["Majority", "Base", "Base, untrained", "Simple", "EM", "EM, untrained", "length"]
