@@ -35,6 +35,11 @@ def load_and_render(
     results = Store(folder).load(on_damaged)
     if not results:
         raise ProbingError(f"{folder}: no results there. Run `probe run --task all --aggregator all` first")
+    if all(result.measure != "accuracy" for result in results):
+        raise ProbingError(
+            f"{folder}: no accuracies there, only controls or description lengths. "
+            "Run the same `probe run` command to its end"
+        )
     if format == "html":
         from probing.report.html import render_html  # jinja2 is not needed for the other formats
 
@@ -92,7 +97,7 @@ def render_text(table: Table, *, colour: bool = False) -> str:
         colalign=("left", *("right" for _ in _columns(table))),
     )
     legend = f"{'Bold' if colour else '*'}: {table.legend}" if table.legend else ""
-    lines = [table.caption, legend, table.marks, *_notes(table)]
+    lines = [_caption(table), legend, table.marks, *_notes(table)]
     if table.claims:
         lines += [f"{CLAIMS_HEADING}:", *(f"- {_describe(claim)}" for claim in table.claims)]
     return "\n".join([body, "", *(_one_line(line) for line in lines if line)])
@@ -114,7 +119,7 @@ def render_markdown(table: Table) -> str:
         disable_numparse=True,
         colalign=("left", *("right" for _ in _columns(table))),
     )
-    caption, legend, marks = map(_escape_markdown, (table.caption, table.legend, table.marks))
+    caption, legend, marks = map(_escape_markdown, (_caption(table), table.legend, table.marks))
     blocks = [body, " ".join(filter(None, [caption, legend and f"**Bold**: {legend}", marks]))]
     blocks += [_escape_markdown(note) for note in _notes(table)]
     if table.claims:
@@ -150,7 +155,7 @@ def render_latex(table: Table, label: str) -> str:
     for row in table.rows:
         lines += _latex_rows(row, table)
     legend = table.legend and f"Bold: {table.legend}"
-    caption = " ".join(filter(None, [table.caption, legend, table.marks, *_notes(table)]))
+    caption = " ".join(filter(None, [_caption(table), legend, table.marks, *_notes(table)]))
     lines += [
         r"    \bottomrule",
         r"  \end{tabular}",
@@ -184,6 +189,10 @@ def _headers(table: Table) -> list[tuple[str, str]]:
         headers.append((family.capitalize() if family != previous else "", column))
         previous = family
     return headers
+
+
+def _caption(table: Table) -> str:
+    return f"{table.caption} {table.abbreviations}".rstrip()
 
 
 def _columns(table: Table) -> list[str]:

@@ -12,7 +12,7 @@ import pytest
 from probing.errors import ProbingError
 from probing.report.formats import load_and_render, render
 from probing.report.frame import COLUMNS
-from probing.results import Store
+from probing.results import Description, Store
 
 FORMATS = ("table", "markdown", "latex", "csv", "json")
 HOSTILE = ["a|b", "<script>alert(1)</script>", "back\\slash", "under_score", "100%", "two\nlines", "**bold**", "[x](y)"]
@@ -244,3 +244,45 @@ def test_a_folder_is_read_and_damaged_records_are_named(tmp_path, make_result, f
 def test_only_failed_cells_can_be_reported(make_result, format):
     text = render([make_result(accuracy=None)], format, against_paper=True)
     assert "the loss became nan in epoch 2" in text
+
+
+@pytest.fixture(scope="session")
+def selective(story, make_result, change):
+    """The same story with a control and a description length of EM on all tasks."""
+    code = Description(bits=25_000.0, uniform_bits=100_000.0, compression=4.0, pieces=[])
+    controls = [change(make_result(task, "em", 40.0), measure="random-labels") for task in ("SeLen", "TrDep", "Tense")]
+    codes = [change(one, measure="description-length", scores__description=code) for one in controls]
+    return [*story, *controls, *codes]
+
+
+@pytest.mark.parametrize("format", ["table", "markdown", "latex"])
+def test_other_measures_follow_with_the_same_rows_and_columns(story, selective, format):
+    before, after = render(story, format), render(selective, format)
+    assert [len(re.findall(r"^\W*Model\b", text, re.MULTILINE)) for text in (before, after)] == [2, 4]
+    for word in ("Select.", "Compr.", "25.00", "Hewitt", "Titov"):
+        assert word in after
+        assert word not in before
+
+
+def test_every_row_of_a_latex_table_has_its_columns_with_other_measures(selective):
+    for environment in render(selective, "latex").split(r"\begin{table*}")[1:]:
+        (specification,) = re.findall(r"\\begin{tabular}{(\w+)}", environment)
+        for row in [line for line in environment.splitlines() if line.endswith("\\\\")]:
+            spanned = sum(int(width) - 1 for width in re.findall(r"\\multicolumn{(\d)}", row))
+            assert row.count("&") + 1 + spanned == len(specification)
+
+
+def test_every_row_of_a_markdown_table_has_its_columns_with_other_measures(selective):
+    for table in render(selective, "markdown").split("\n\n"):
+        if table.startswith("|"):
+            assert len({row.count("|") for row in table.splitlines()}) == 1
+
+
+def test_only_other_measures_are_nothing_to_report(tmp_path, make_result, change):
+    Store(tmp_path).save(change(make_result(), measure="random-labels"))
+    with pytest.raises(ProbingError) as caught:
+        load_and_render(tmp_path, "table", on_damaged=pytest.fail)
+    assert str(caught.value) == (
+        f"{tmp_path}: no accuracies there, only controls or description lengths. "
+        "Run the same `probe run` command to its end"
+    )
