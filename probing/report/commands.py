@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from probing.config import PRESETS
@@ -13,14 +13,18 @@ from probing.report.layers import without_layer
 from probing.tasks import TASKS
 
 FINE_TUNED = " fine-tuned"
-UNTRAINED = (" untrained", ", untrained")
+UNTRAINED = " untrained"
 
 
 def list_commands(group: Group, folder: str = "results") -> list[str]:
     """Return the `probe run` commands of a group's models, those that differ only in the model in one."""
     joined: dict[tuple[str, ...], dict[str, list[int]]] = {}
+    measured = {model.name for model in group.models}
     for model in group.models:
+        if model.name.endswith(UNTRAINED) and model.name.removesuffix(UNTRAINED) in measured:
+            continue  # the model's own command measures its control, too
         name, options = _describe(model)
+        options += _list_controls(model, measured)
         layer = model.results[0].settings.get("encoder", {}).get("layer")
         layers = joined.setdefault((*_where(group, model), *options), {}).setdefault(name, [])
         layers += [layer] if isinstance(layer, int) else []
@@ -57,31 +61,37 @@ def _list_seeds(seeds: Sequence[int]) -> str:
 def _describe(model: Model) -> tuple[str, list[str]]:
     """Return what to call a model on the command line, and the options that go with it."""
     settings = model.results[0].settings
-    name = without_layer(model.name)
-    options = []
-    for ending in UNTRAINED:
-        if name.endswith(ending):
-            name, options = name.removesuffix(ending), ["--control", "random-encoder"]
+    name = without_layer(model.name).removesuffix(UNTRAINED)
     if "probe" in settings:
         encoder = settings.get("encoder", {})
         usual = {"dtype": "float32", "pooling": "mean"}
         chosen = {key: encoder[key] for key, value in usual.items() if encoder.get(key, value) != value}
-        options += [part for key, value in chosen.items() for part in (f"--{key}", str(value))]
+        options = [part for key, value in chosen.items() for part in (f"--{key}", str(value))]
         return name, [*options, "--probe", str(settings["probe"].get("probe", "mlp"))]
-    options += [part for change in _list_changes(model) for part in ("--set", change)]
+    options = [part for change in _list_changes(model) for part in ("--set", change)]
     return (name.removesuffix(FINE_TUNED), ["--fine-tune", *options]) if name.endswith(FINE_TUNED) else (name, options)
+
+
+def _list_controls(model: Model, measured: Collection[str]) -> list[str]:
+    """Return the options for what was measured beside a model's accuracy."""
+    wanted = {
+        ("--control", "random-labels"): any(result.measure == "random-labels" for result in model.others),
+        ("--control", "random-encoder"): model.name.endswith(UNTRAINED) or f"{model.name}{UNTRAINED}" in measured,
+        ("--mdl",): any(result.measure == "description-length" for result in model.others),
+    }
+    return [part for options, chosen in wanted.items() if chosen for part in options]
 
 
 def _list_changes(model: Model) -> list[str]:
     """Return the settings that are not the preset's."""
     first = model.results[0]
     preset = PRESETS.get(first.preset)
-    usual: Mapping[str, Mapping[str, Any]] = json.loads(json.dumps(preset.as_dict())) if preset else {}
+    usual: Mapping[str, Mapping[str, Any]] = json.loads(json.dumps(preset.as_dict())) if preset else first.settings
     return [
         f"{section}.{key}={','.join(map(str, value)) if isinstance(value, list) else _spell(value)}"
         for section, values in first.settings.items()
         for key, value in values.items()
-        if usual.get(section, {}).get(key) != value
+        if usual.get(section, {}).get(key, value) != value
     ]
 
 

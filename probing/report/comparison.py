@@ -13,9 +13,9 @@ from typing import Any
 from tabulate import tabulate
 
 from probing.errors import ProbingError
-from probing.report.groups import Group, Model, find_model, group_results
+from probing.report.groups import Group, Model, find_model, group_results, load_records
 from probing.report.significance import TESTS, Comparer, Verdict, judge
-from probing.results import Result, Store
+from probing.results import Result
 from probing.statistics import Comparison, average_comparisons
 
 
@@ -63,10 +63,7 @@ class Contest:
 
 def load_and_compare(folder: Path, first: str, second: str, *, as_json: bool, on_damaged: Callable[[str], None]) -> str:
     """Return the comparison of two models in a results folder, as text or JSON."""
-    results = Store(folder).load(on_damaged)
-    if not results:
-        raise ProbingError(f"{folder}: no results there. Run `probe run --task all --aggregator all` first")
-    contests = make_contests(results, first, second)
+    contests = make_contests(load_records(folder, on_damaged), first, second)
     if as_json:
         return json.dumps([_as_dict(contest) for contest in contests], indent=2, ensure_ascii=False)
     return "\n\n".join(map(render_text, contests))

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from probing.errors import ProbingError
 from probing.report.claims import Claim
 from probing.report.explanations import load_explanations
 from probing.report.frame import make_frame
+from probing.report.groups import load_records
 from probing.report.table import Row, Table, Value, make_tables
-from probing.results import Result, Store
+from probing.results import Result
 
 MISSING = "–"
 AVERAGED = "Average"
@@ -32,14 +32,7 @@ def load_and_render(
     on_damaged: Callable[[str], None],
 ) -> str:
     """Return the report on a results folder; with nothing to report, say what to run."""
-    results = Store(folder).load(on_damaged)
-    if not results:
-        raise ProbingError(f"{folder}: no results there. Run `probe run --task all --aggregator all` first")
-    if all(result.measure != "accuracy" for result in results):
-        raise ProbingError(
-            f"{folder}: no accuracies there, only controls or description lengths. "
-            "Run the same `probe run` command to its end"
-        )
+    results = load_records(folder, on_damaged)
     if format == "html":
         from probing.report.html import render_html  # jinja2 is not needed for the other formats
 

@@ -6,14 +6,15 @@ Results of different data, or of different presets, never share a table.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
 from probing.errors import ProbingError, unknown
 from probing.registry import AGGREGATORS
-from probing.results import Description, Result, Scores
+from probing.results import Description, Result, Scores, Store
 from probing.statistics import Interval, Right, accuracy_interval, difference_interval, wilson_interval
 from probing.tasks import COUNTERPARTS, FAMILIES, TASKS
 
@@ -108,6 +109,19 @@ class Group:
         wanted = name.lower()
         labelled = [model for model in self.models if model.label.lower() == wanted]
         return labelled or [model for model in self.models if model.name.lower() == wanted]
+
+
+def load_records(folder: Path, on_damaged: Callable[[str], None]) -> list[Result]:
+    """Return a folder's records; where there is nothing to report, say what to run."""
+    results = Store(folder).load(on_damaged)
+    if not results:
+        raise ProbingError(f"{folder}: no results there. Run `probe run --task all --aggregator all` first")
+    if all(result.measure != "accuracy" for result in results):
+        raise ProbingError(
+            f"{folder}: no accuracies there, only controls or description lengths. "
+            "Run the same `probe run` command to its end"
+        )
+    return results
 
 
 def group_results(results: Sequence[Result]) -> list[Group]:

@@ -29,6 +29,8 @@ from probing.tasks import COUNTERPARTS, TASKS
 
 SCRIPTS = ("charts.js", "explanations.js", "report.js")
 VERSIONS = ("probing", "torch", "python", "device")
+VIEWS = {"compression": "description length"}
+"""What a view is called where its measure has another name."""
 ESCAPED = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
@@ -93,6 +95,7 @@ def _describe(
             (row, values, [difference and difference[-1] for difference in (marks[place] if marks else [])])
             for place, (row, values) in enumerate(zip(section["rows"], section["views"]["accuracy"], strict=True))
         ],
+        "views": {one.measure: VIEWS.get(one.measure, one.measure) for one in table.supplements},
         "caption": table.caption,
         "legend": table.legend,
         "reference": chosen,

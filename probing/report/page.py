@@ -27,10 +27,11 @@ def make_section(table: Table) -> dict[str, Any]:
         "columns": table.columns,
         "models": [model.label for model in models],
         "rows": [{"label": row.label, "model": _find(models, row.label) if row.model else None} for row in table.rows],
-        "views": {"accuracy": [_pack_row(table, row) for row in table.rows]},
+        "views": {one.measure: _pack_rows(one, table.rows) for one in (table, *table.supplements)},
+        "captions": {one.measure: one.caption for one in (table, *table.supplements)},
         "differences": {models.index(one): _differences(table, models, one) for one in references},
         "cells": [
-            _describe_cell(number, task, model.cells[task])
+            _describe_cell(number, model, task)
             for number, model in enumerate(models)
             for task in group.families
             if task in model.cells
@@ -93,6 +94,12 @@ def _value(verdict: Verdict) -> Value:
     return Value(verdict.difference, Interval(verdict.low, verdict.high), mark=verdict.mark)
 
 
+def _pack_rows(table: Table, rows: Sequence[Row]) -> list[list[Any]]:
+    """Return a table's values in the order of the page's rows."""
+    found = {row.label: row for row in table.rows}
+    return [_pack_row(table, found.get(row.label, Row(row.label, {}))) for row in rows]
+
+
 def _pack_row(table: Table, row: Row) -> list[Any]:
     """Return a row's values by column: mean, low, high, text, ± half, best, mark; None where there is none."""
     return [
@@ -107,16 +114,17 @@ def pack_value(value: Value, *, signed: bool = False) -> list[Any]:
     return [*_round(value.mean, low, high), text, value.half_width(), value.best, value.mark]
 
 
-def _describe_cell(model: int, task: str, cell: Cell) -> dict[str, Any]:
+def _describe_cell(number: int, model: Model, task: str) -> dict[str, Any]:
+    cell = model.cells[task]
     confusion = count_confusions(cell)
     labels, _ = cell.gold
     found = confusion.counts.nonzero()
     return {
-        "model": model,
+        "model": number,
         "task": task,
         "parameters": round(fmean(scores.parameters for scores in cell.scores)),
         "seconds": round(fmean(record.timing.seconds for record in cell.records), 3),
-        "facts": _list_facts(cell),
+        "facts": [*_list_facts(cell), *_list_other_measures(model, task)],
         "seeds": [_describe_seed(record) for record in cell.records],
         "classes": [_describe_class(labels[place], cell) for place in order_labels(labels)],
         "confusion": {
@@ -165,6 +173,17 @@ def _list_facts(cell: Cell) -> list[tuple[str, str]]:
     ]
     if scores.configurations:
         facts.insert(2, ("chosen", _spell_all(scores.configurations[0])))
+    return facts
+
+
+def _list_other_measures(model: Model, task: str) -> list[tuple[str, str]]:
+    facts = []
+    if task in model.controls:
+        facts.append(("control", f"{model.controls[task].accuracy:.2f} on random labels"))
+    if task in model.descriptions:
+        length = model.descriptions[task]
+        bits = f"{length.bits:,.0f} bits, {length.uniform_bits:,.0f} in the uniform code"
+        facts.append(("description", f"{bits}: compression {length.compression:.2f}"))
     return facts
 
 

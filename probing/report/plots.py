@@ -16,9 +16,8 @@ import numpy as np
 from probing.errors import ProbingError, unknown
 from probing.report.confusion import count_confusions
 from probing.report.files import write_file
-from probing.report.groups import Cell, Group, Model, find_model, group_results
+from probing.report.groups import Cell, Group, Model, find_model, group_results, load_records
 from probing.report.layers import find_stacks
-from probing.results import Store
 from probing.tasks import COUNTERPARTS, TASKS, get_task
 
 if TYPE_CHECKING:
@@ -75,10 +74,7 @@ def load_and_plot(
         from matplotlib.figure import Figure
     except ImportError:
         raise ProbingError("figures need matplotlib, which is not installed: pip install 'probing[plots]'") from None
-    results = Store(folder).load(on_damaged)
-    if not results:
-        raise ProbingError(f"{folder}: no results there. Run `probe run --task all --aggregator all` first")
-    group = choose_group(group_results(results), data=data, preset=preset)
+    group = choose_group(group_results(load_records(folder, on_damaged)), data=data, preset=preset)
     with matplotlib.rc_context(STYLE):
         figure = Figure(layout="constrained")
         KINDS[kind](figure, group, task, model)

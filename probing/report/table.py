@@ -88,6 +88,8 @@ class Table:
     """What † and ‡ mean, where there is a reference."""
     notes: Sequence[str] = field(default=())
     claims: Sequence[Claim] = field(default=())
+    abbreviations: str = ""
+    """What the columns of the supplements' averages are."""
     measure: str = "accuracy"
     """Or `selectivity`, or `compression`."""
     supplements: Sequence[Table] = field(default=())
@@ -129,7 +131,8 @@ def _make_table(analysis: Analysis, against_paper: bool, notes: Sequence[str]) -
     if against_paper and not claims:
         notes = [*notes, "the paper's claims are about routing and Base, and one of the two has no results here"]
     return Table(
-        caption=_caption(group) + _explain_averages(supplements),
+        caption=_caption(group),
+        abbreviations=_explain_averages(supplements),
         families=group.families,
         columns=group.columns,
         rows=rows,
@@ -257,7 +260,7 @@ def _caption(group: Group) -> str:
 
 def _explain_averages(supplements: Sequence[Table]) -> str:
     averages = ", ".join(AVERAGES[table.measure] for table in supplements)
-    return f" {averages}: {' and '.join(table.measure for table in supplements)}, see below." if averages else ""
+    return f"{averages}: {' and '.join(table.measure for table in supplements)}, see below." if averages else ""
 
 
 def _legend(analysis: Analysis) -> str:

@@ -59,7 +59,7 @@ def test_one_seed_is_a_list_of_one(make_result, commands):
         ("huggingface:x layer 04", {"encoder": {"layer": 4, "pooling": "mean"}}, "--encoder huggingface:x --layer 4 "),
         ("huggingface:x layer 04", {"encoder": {"layer": 4, "pooling": "cls"}}, " --pooling cls --probe linear "),
         ("x.py:E untrained", {"encoder": {}}, "--encoder x.py:E --task Tense"),
-        ("x.py:E untrained", {"encoder": {}}, " --control random-encoder --probe linear"),
+        ("x.py:E untrained", {"encoder": {}}, " --probe linear --control random-encoder "),
     ],
 )
 def test_frozen_encoders(make_result, change, commands, name, settings, expected):
@@ -72,6 +72,17 @@ def test_frozen_encoders(make_result, change, commands, name, settings, expected
 def test_all_layers_are_one_command(gallery, commands):
     (command,) = [one for one in commands(gallery) if "bert" in one]
     assert command.startswith("probe run --encoder bert --layer all --task SeLen,WC,ToCo,Tense ")
+
+
+def test_controls_are_part_of_their_models_command(make_result, change, commands):
+    result = make_result(settings=settings_of(), size=100)
+    untrained = change(result, model__name="em untrained", model__label="EM, untrained")
+    others = [change(result, measure=measure, key=measure) for measure in ("random-labels", "description-length")]
+    (command,) = commands([result, untrained, *others])
+    assert command == (
+        "probe run --aggregator em --task Tense --data mini --preset mini --seeds 1 --control random-labels "
+        "--control random-encoder --mdl --results results"
+    )
 
 
 def test_fine_tuned_encoders(make_result, change, commands):

@@ -8,6 +8,7 @@ import pytest
 from probing.report.groups import AVERAGE
 from probing.report.page import REFERENCES, list_differing_settings, make_section
 from probing.report.table import make_tables
+from probing.results import Description
 
 
 @pytest.fixture(scope="session")
@@ -83,6 +84,26 @@ def test_a_probes_chosen_configuration_is_a_fact(make_result, change):
     result = change(make_result(), scores__configurations=[{"hidden": 50, "dropout": 0.1}, {"hidden": 100}])
     (table,) = make_tables([result])
     assert dict(make_section(table)["cells"][0]["facts"])["chosen"] == "hidden 50, dropout 0.1"
+
+
+def test_other_measures_are_views(make_result, change):
+    result = make_result(size=1_000)
+    control = change(make_result(accuracy=55.0, size=1_000), measure="random-labels", key="control")
+    description = Description(bits=1_500.0, uniform_bits=3_000.0, compression=2.0, pieces=[])
+    coded = change(result, measure="description-length", key="coded", scores__description=description)
+    (table,) = make_tables([make_result(model="base", size=1_000), result, control, coded])
+    section = make_section(table)
+    assert list(section["views"]) == list(section["captions"]) == ["accuracy", "selectivity", "compression"]
+    assert [row[0] and row[0][3:5] for row in section["views"]["selectivity"]] == [None, None, ["25.00", "±3.95"]]
+    assert [row[0] and row[0][:5] for row in section["views"]["compression"]] == [
+        None,
+        None,
+        [2.0, 2.0, 2.0, "2.00", "1.50"],
+    ]
+    assert section["captions"]["compression"].startswith("Compression: ")
+    facts = dict(section["cells"][1]["facts"])
+    assert facts["control"] == "55.00 on random labels"
+    assert facts["description"] == "1,500 bits, 3,000 in the uniform code: compression 2.00"
 
 
 def test_layers_are_places_of_models(section):

@@ -372,7 +372,7 @@ def test_selectivity_and_compression_have_tables_of_their_own(measured):
 def test_their_averages_stand_in_the_table_of_accuracies(measured):
     table = only(measured)
     assert table.averages == ["Select.", "Compr."]
-    assert table.caption.endswith(" Select., Compr.: selectivity and compression, see below.")
+    assert table.abbreviations == "Select., Compr.: selectivity and compression, see below."
     printed = text(table)
     assert (printed["EM"]["Select."], printed["EM"]["Compr."]) == ("20.00", "4.00")
     assert "Select." not in printed["Base"]  # an average over fewer tasks would not be comparable

@@ -1,6 +1,7 @@
 /* The page: views, sorting, hiding, hovering, and the charts that follow. A value is a list as page.py packs it. */
 
 const [MEAN, LOW, HIGH, TEXT, HALF, BEST, MARK] = [0, 1, 2, 3, 4, 5, 6];
+const BASELINES = { difference: 0, selectivity: 0, compression: 1 }; // a model that knows nothing; of accuracy, the majority
 const WORST = 24; // labels whose accuracy is drawn
 const page = JSON.parse(document.getElementById("data").textContent);
 const card = document.getElementById("card");
@@ -32,10 +33,18 @@ function showSection(element, data) {
   const valuesOf = (row) => (state.view === "difference" ? data.differences[state.reference] : data.views[state.view])[row];
   const rowOf = (model) => data.rows.findIndex((row) => row.model === model);
 
-  /* The marks are those of the differences to the reference, whatever is shown. */
-  function markOf(row, column) {
-    const differences = data.differences[state.reference];
-    return (state.view === "accuracy" || state.view === "difference") && differences?.[row][column]?.[MARK] || "";
+  /* Accuracies and their differences have marks, those of the differences to the reference. */
+  const isMarked = () => state.view === "accuracy" || state.view === "difference";
+  const markOf = (row, column) => (isMarked() && data.differences[state.reference]?.[row][column]?.[MARK]) || "";
+
+  function fillCaption() {
+    const reference = data.models[state.reference];
+    const difference = `Test accuracy minus that of ${reference}, in percentage points, ± half the 95 % interval of the difference.`;
+    find(".caption .what").textContent = state.view === "difference" ? difference : data.captions[state.view];
+    find(".caption .bold").hidden = state.view !== "accuracy";
+    if (reference === undefined) return;
+    find(".caption .marks").hidden = !isMarked();
+    find(".reference-name").textContent = reference;
   }
 
   function fillTable() {
@@ -51,8 +60,7 @@ function showSection(element, data) {
         field.classList.toggle("chosen", Boolean(cell) && cell === state.chosen);
       });
     });
-    const name = find(".reference-name");
-    if (name) name.textContent = data.models[state.reference];
+    fillCaption();
     sortTable();
   }
 
@@ -72,7 +80,7 @@ function showSection(element, data) {
     const charts = data.columns.map((column, place) => {
       const points = shownModels().map((model) => ({ model, value: valuesOf(rowOf(model))[place] })).filter((point) => point.value);
       if (!points.length) return null;
-      const baseline = state.view === "accuracy" ? data.majorities[column] ?? null : 0;
+      const baseline = BASELINES[state.view] ?? data.majorities[column] ?? null;
       const low = Math.min(...points.map((point) => point.value[LOW])), high = Math.max(...points.map((point) => point.value[HIGH]));
       const near = baseline !== null && baseline > low - (high - low) && baseline < high + (high - low);
       return panel(column, dotPlot(points.map(({ model, value }) => ({
