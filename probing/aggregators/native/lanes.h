@@ -103,17 +103,17 @@ ALWAYS_INLINE float largest(Lanes x) {
 ALWAYS_INLINE Part exp(Part x) {
     const float magic = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer, which stands in the low bits
     Part rounded = x * 1.44269504088896341f + magic;
-    Part whole = rounded - magic;
-    Part r = x - whole * 0.693359375f;
-    r = r + whole * 2.12194440e-4f;
+    // One constant for log(2) is enough: of a large x, the last digit counts for more than this one's.
+    Part r = x - (rounded - magic) * 0.693147180559945309f;
     Part p = r * 1.9875691500e-4f + 1.3981999507e-3f;
     p = p * r + 8.3334519073e-3f;
     p = p * r + 4.1665795894e-2f;
     p = p * r + 1.6666665459e-1f;
     p = p * r + 5.0000001201e-1f;
-    p = p * (r * r) + r + 1.0f;
-    PartBits power = ((PartBits)rounded + 127) << 23;  // the bits of magic fall off the upper end
-    return where_less(x, fill(-87.3f), Part{}, p * (Part)power);
+    p = p * r + 1.0f;
+    p = p * r + 1.0f;
+    PartBits power = (PartBits)rounded << 23;  // the bits of magic fall off the upper end
+    return where_less(x, fill(-87.3f), Part{}, (Part)((PartBits)p + power));
 }
 
 // For normal numbers above 0.
@@ -150,13 +150,16 @@ ALWAYS_INLINE Part root(Part x) {
 
 ALWAYS_INLINE Lanes root(Lanes x) { return {root(x.a), root(x.b), root(x.c), root(x.d)}; }
 
-// logistic(x) and, in `log_value`, its logarithm.
-ALWAYS_INLINE Lanes logistic(Lanes x, Lanes* log_value = nullptr) {
-    Lanes zero = lanes(0.0f);
-    Lanes e = exp(where_less(x, zero, x, -x));
-    Lanes scale = 1.0f / (e + 1.0f);
-    if (log_value) *log_value = where_less(zero, x, zero, x) - log(e + 1.0f);
-    return where_less(x, zero, e * scale, scale);
+ALWAYS_INLINE Lanes logistic(Lanes x) {
+    const Lanes zero = lanes(0.0f), e = exp(where_less(x, zero, x, -x));
+    return where_less(x, zero, e, lanes(1.0f)) / (e + 1.0f);
+}
+
+// log(logistic(x)), and in `slope` its derivative.
+ALWAYS_INLINE Lanes log_logistic(Lanes x, Lanes& slope) {
+    const Lanes zero = lanes(0.0f), e = exp(where_less(x, zero, x, -x));
+    slope = where_less(x, zero, lanes(1.0f), e) / (e + 1.0f);
+    return where_less(zero, x, zero, x) - log(e + 1.0f);
 }
 
 }  // namespace routing

@@ -3,62 +3,16 @@
 
 #include <cstdlib>
 #include <memory>
-#include <thread>
-#include <vector>
 
+#include "chunks.h"
 #include "lanes.h"
 
 namespace routing {
 
-struct Shape {
-    int64_t tokens;
-    int64_t heads, capsules, size;  // H, N, K
-    int64_t iterations;
-    int64_t token_stride, head_stride;  // of the votes, in floats; N and K are contiguous
-
-    int64_t padded() const { return (capsules + WIDTH - 1) / WIDTH * WIDTH; }
-    bool in_place() const { return size == 1 && capsules % WIDTH == 0; }
-};
-
-// The tokens of one unit of work. Sums over tokens are made per chunk, then over chunks in order: the number of threads
-// changes no bit of any result.
-constexpr int64_t CHUNK = 16;
-
-inline int64_t count_chunks(const Shape& shape) { return (shape.tokens + CHUNK - 1) / CHUNK; }
-
-// Calls work(chunk) for every chunk, on so many threads; `make_work` is called once on each thread.
-template <typename MakeWork>
-void for_each_chunk(const Shape& shape, int threads, MakeWork make_work) {
-    const int64_t chunks = count_chunks(shape);
-    if (threads > chunks) threads = static_cast<int>(chunks);
-    if (threads <= 1) {
-        auto work = make_work();
-        for (int64_t chunk = 0; chunk < chunks; ++chunk) work(chunk);
-        return;
-    }
-#ifdef _OPENMP
-#pragma omp parallel num_threads(threads)
-    {
-        auto work = make_work();
-#pragma omp for schedule(static)
-        for (int64_t chunk = 0; chunk < chunks; ++chunk) work(chunk);
-    }
-#else
-    std::vector<std::thread> workers;
-    for (int thread = 0; thread < threads; ++thread)
-        workers.emplace_back([&, thread] {
-            auto work = make_work();
-            const int64_t end = chunks * (thread + 1) / threads;
-            for (int64_t chunk = chunks * thread / threads; chunk < end; ++chunk) work(chunk);
-        });
-    for (auto& worker : workers) worker.join();
-#endif
-}
-
 // A thread's working memory: rows of padded capsules, all zero at first.
 class Scratch {
   public:
-    Scratch(const Shape& shape, int64_t rows) : row_(shape.padded()) {
+    Scratch(int64_t rows, int64_t row) : row_(row) {
         const size_t bytes = static_cast<size_t>(rows * row_) * sizeof(float) + 64;
         memory_.reset(static_cast<float*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)));
         std::memset(memory_.get(), 0, bytes);
@@ -79,51 +33,6 @@ class Scratch {
     float* next_;
 };
 
-// The votes of one token, or their gradient: row (h, k) holds the capsules. With K = 1 that is how votes come.
-template <typename Number>
-struct Rows {
-    Number* data;
-    int64_t head_stride, size_stride;
-    Number* at(int64_t h, int64_t k, int64_t n) const { return data + h * head_stride + k * size_stride + n; }
-};
-
-inline Rows<const float> read_votes(const Shape& shape, const float* votes, float* buffer) {
-    if (shape.in_place()) return {votes, shape.head_stride, 0};
-    const int64_t row = shape.padded(), K = shape.size;
-    for (int64_t h = 0; h < shape.heads; ++h)
-        for (int64_t n = 0; n < shape.capsules; ++n)
-            for (int64_t k = 0; k < K; ++k)
-                buffer[(k * shape.heads + h) * row + n] = votes[h * shape.head_stride + n * K + k];
-    return {buffer, row, shape.heads * row};
-}
-
-// Writes a token's gradient from rows of padded capsules.
-inline void write_gradient(const Shape& shape, const float* rows, float* gradient, int64_t head_stride) {
-    const int64_t row = shape.padded(), K = shape.size;
-    for (int64_t h = 0; h < shape.heads; ++h) {
-        float* const to = gradient + h * head_stride;
-        if (K == 1)
-            std::memcpy(to, rows + h * row, shape.capsules * sizeof(float));
-        else
-            for (int64_t n = 0; n < shape.capsules; ++n)
-                for (int64_t k = 0; k < K; ++k) to[n * K + k] = rows[(k * shape.heads + h) * row + n];
-    }
-}
-
-// From (N, K) to rows of padded capsules and back.
-inline void read_capsules(const Shape& shape, const float* capsules, float* rows) {
-    const int64_t row = shape.padded(), N = shape.capsules, K = shape.size;
-    for (int64_t k = 0; k < K; ++k) {
-        for (int64_t n = 0; n < N; ++n) rows[k * row + n] = capsules[n * K + k];
-        for (int64_t n = N; n < row; ++n) rows[k * row + n] = 0.0f;
-    }
-}
-
-inline void write_capsules(const Shape& shape, const float* rows, float* capsules) {
-    for (int64_t n = 0; n < shape.capsules; ++n)
-        for (int64_t k = 0; k < shape.size; ++k) capsules[n * shape.size + k] = rows[k * shape.padded() + n];
-}
-
 // What is kept of a softmax over capsules, per head: the largest logit and 1 / sum of exp(logit - largest).
 struct Softmax {
     float* largest;
@@ -137,11 +46,6 @@ inline Softmax softmax_at(float* kept, int64_t heads, int64_t iteration) {
 // Logits of the lanes past the last capsule: no weight goes to them.
 constexpr float NOTHING = -1e30f;
 
-// A row of 0 for capsules, NOTHING past the last.
-inline void mark_padding(const Shape& shape, float* padding) {
-    for (int64_t n = 0; n < shape.padded(); ++n) padding[n] = n < shape.capsules ? 0.0f : NOTHING;
-}
-
 // Below this a capsule's mass has lost digits of the weights that it is the sum of.
 constexpr float LEAST_MASS = 1e-25f;
 
@@ -151,9 +55,8 @@ struct Mass {
 };
 
 // Sums C_hn over the heads. Where every head leaves a capsule, C_hn / sum_h C_hn is taken from the logits (those of
-// head h at logits + h * stride), and so it is for one head: rounding must not make its votes differ from their mean.
-ALWAYS_INLINE Mass weigh(Lanes* agreement, const float* logits, int64_t stride, Softmax softmax, int64_t heads,
-                         Lanes padding) {
+// head h at logits + h * WIDTH), and so it is for one head: rounding must not make its votes differ from their mean.
+ALWAYS_INLINE Mass sum_weights(Lanes* agreement, const float* logits, Softmax softmax, int64_t heads, Lanes padding) {
     Lanes total = agreement[0];
     for (int64_t h = 1; h < heads; ++h) total = total + agreement[h];
     const Lanes counted = where_less(padding, lanes(0.0f), lanes(1.0f), total);
@@ -161,7 +64,7 @@ ALWAYS_INLINE Mass weigh(Lanes* agreement, const float* logits, int64_t stride, 
     Lanes peak = lanes(-3e38f), sum = lanes(0.0f);
     for (int64_t h = 0; h < heads; ++h) {
         // The head's own largest is taken off first: of two large numbers the difference is exact.
-        agreement[h] = (load(logits + h * stride) - softmax.largest[h]) + log(lanes(softmax.inverse_total[h]));
+        agreement[h] = (load(logits + h * WIDTH) - softmax.largest[h]) + log(lanes(softmax.inverse_total[h]));
         peak = larger(agreement[h], peak);
     }
     for (int64_t h = 0; h < heads; ++h) {
@@ -171,21 +74,191 @@ ALWAYS_INLINE Mass weigh(Lanes* agreement, const float* logits, int64_t stride, 
     return {total, 1.0f / sum};
 }
 
-// Turns rows of logits into rows of exp(logit - largest), and keeps the softmax's constants.
-inline void exponentiate(const float* logits, float* exponentials, const Lanes* peaks, Softmax softmax,
-                         const Shape& shape) {
-    const int64_t row = shape.padded();
-    for (int64_t h = 0; h < shape.heads; ++h) {
-        const float top = largest(peaks[h]);
-        Lanes total = lanes(0.0f);
-        for (int64_t n = 0; n < row; n += WIDTH) {
-            Lanes e = exp(load(logits + h * row + n) - top);
-            store(exponentials + h * row + n, e);
-            total = total + e;
-        }
-        softmax.largest[h] = top;
-        softmax.inverse_total[h] = 1.0f / sum(total);
+// One token's routing: what all routings share.
+// A row holds a number for each capsule. What each head has its own of is in tiles: block by block of capsules, and in
+// a block head by head, so that head h of the block at n is at n * H + h * WIDTH. Memory is then walked through from
+// end to end; a row for each head would put the heads on the same lines of the cache.
+// `Routing` is the class that derives from this one. It has
+//   share()                           C_hn of the first iteration
+//   read_votes(votes)                 puts them into votes_
+//   weigh<AGAIN>(n, before)           makes of the logits the weights of a block's votes, in block_
+//   fit<AGAIN>(t, at, n, mass)        the capsules of iteration t; what is needed of them later is put in place `at`
+//   expect<AGAIN>(t, at, n)           the logits of the next iteration; forwards, their peaks too
+//   reverse<FIRST, LAST>(t, n)        iteration t backwards
+// each for the block of capsules at n. AGAIN is true in the backward pass, which goes through all iterations again; it
+// takes the softmaxes from the forward pass. SIZE is K where the compiler may know it, else 0.
+template <typename Routing, int SIZE>
+class Token {
+  public:
+    Token(const Shape& shape, int64_t rows)
+        : shape_(shape),
+          H_(shape.heads),
+          K_(SIZE ? SIZE : shape.size),
+          T_(shape.iterations),
+          row_((shape.capsules + WIDTH - 1) / WIDTH * WIDTH),
+          scratch_(rows + 2 * H_ * K_ + H_ * (T_ - 1) + 3 * H_ + K_ + 1 + T_, row_),
+          block_(H_),
+          peaks_(H_),
+          row_sums_(H_) {
+        votes_ = take(H_ * K_);
+        gradient_ = take(H_ * K_);
+        weights_ = take(H_ * (T_ - 1));
+        logits_ = take(H_);
+        exponentials_ = take(H_);
+        g_weights_ = take(H_);
+        output_ = take(K_);
+        padding_ = take(1);
+        mass_ = take(T_);
+        for (int64_t n = shape.capsules; n < row_; ++n) padding_[n] = NOTHING;
     }
-}
+
+    // `kept` takes the softmaxes of T - 1 iterations; `agreement` (H, N) may be null.
+    void forward(const float* votes, float* capsules, float* agreement, float* kept) {
+        routing().read_votes(votes);
+        for (int64_t t = 0; t < T_; ++t) {
+            const bool last = t == T_ - 1;
+            for (int64_t h = 0; h < H_; ++h) peaks_[h] = lanes(-3e38f);
+            iterate<false>(t, kept, last ? agreement : nullptr);
+            if (!last) exponentiate(softmax_at(kept, H_, t));
+        }
+        write_tiles(output_, 1, capsules, 0);
+    }
+
+    // Sets the gradient of the votes. It may be in the place of the votes.
+    void backward(const float* votes, const float* kept, const float* upstream, float* gradient, int64_t head_stride) {
+        routing().read_votes(votes);
+        read_tiles(upstream, 0, output_, 1);
+        for (int64_t t = 0; t < T_; ++t) iterate<true>(t, const_cast<float*>(kept), nullptr);
+        for (int64_t t = T_ - 1; t >= 0; --t) {
+            for (int64_t h = 0; h < H_; ++h) peaks_[h] = lanes(0.0f);
+            if (t == T_ - 1)
+                t == 0 ? reverse_all<true, true>(t) : reverse_all<false, true>(t);
+            else
+                t == 0 ? reverse_all<true, false>(t) : reverse_all<false, false>(t);
+            for (int64_t h = 0; h < H_; ++h) row_sums_[h] = sum(peaks_[h]);
+        }
+        write_tiles(gradient_, H_, gradient, head_stride);
+    }
+
+  protected:
+    // Vector stores may alias the members of this object: what inner loops use is copied into locals.
+    ALWAYS_INLINE int64_t sizes() const { return SIZE ? SIZE : K_; }
+    float* take(int64_t rows) { return scratch_.take(rows); }
+
+    // From (heads, N, K) to tiles and back; with one head these are rows.
+    void read_tiles(const float* from, int64_t head_stride, float* tiles, int64_t heads) {
+        const int64_t N = shape_.capsules, K = sizes(), row = row_;
+        for (int64_t k = 0; k < K; ++k)
+            for (int64_t n = 0; n < row; n += WIDTH, tiles += heads * WIDTH)
+                for (int64_t h = 0; h < heads; ++h) {
+                    const float* const block = from + h * head_stride + n * K + k;
+                    if (K == 1 && n + WIDTH <= N)
+                        store(tiles + h * WIDTH, load(block));
+                    else
+                        for (int64_t i = 0; i < WIDTH; ++i) tiles[h * WIDTH + i] = n + i < N ? block[i * K] : 0.0f;
+                }
+    }
+
+    void write_tiles(const float* tiles, int64_t heads, float* to, int64_t head_stride) {
+        const int64_t N = shape_.capsules, K = sizes(), row = row_;
+        for (int64_t k = 0; k < K; ++k)
+            for (int64_t n = 0; n < row; n += WIDTH, tiles += heads * WIDTH)
+                for (int64_t h = 0; h < heads; ++h) {
+                    float* const block = to + h * head_stride + n * K + k;
+                    if (K == 1 && n + WIDTH <= N)
+                        store(block, load(tiles + h * WIDTH));
+                    else
+                        for (int64_t i = 0; i < WIDTH && n + i < N; ++i) block[i * K] = tiles[h * WIDTH + i];
+                }
+    }
+
+    // C_hn, then C_hn / sum_h C_hn but for the scale.
+    template <bool AGAIN>
+    ALWAYS_INLINE Mass weigh(int64_t n, Softmax before) {
+        const int64_t H = H_;
+        Lanes* const block = block_.data();
+        const float *const logits = logits_ + n * H, *const exponentials = exponentials_ + n * H;
+        for (int64_t h = 0; h < H; ++h) {
+            const Lanes e = AGAIN ? exp(load(logits + h * WIDTH) - before.largest[h]) : load(exponentials + h * WIDTH);
+            block[h] = e * before.inverse_total[h];
+        }
+        return sum_weights(block, logits, before, H, load(padding_ + n));
+    }
+
+    // The weights of iteration t, whose sum over heads is 1: in the first they are all equal.
+    template <bool FIRST>
+    ALWAYS_INLINE Lanes weight(int64_t t, int64_t h, int64_t n) const {
+        return FIRST ? lanes(1.0f / H_) : load(weights_ + ((t - 1) * row_ + n) * H_ + h * WIDTH);
+    }
+
+    // The gradient of a head's logits, through the softmax over capsules that made C of iteration t.
+    ALWAYS_INLINE Lanes reverse_softmax(int64_t t, int64_t h, int64_t n) const {
+        const Lanes g = load(g_weights_ + n * H_ + h * WIDTH) - load(mass_ + t * row_ + n) * row_sums_[h];
+        return weight<false>(t, h, n) * g;
+    }
+
+    const Shape& shape_;
+    const int64_t H_, K_, T_, row_;
+    Scratch scratch_;
+    std::vector<Lanes> block_, peaks_;
+    std::vector<float> row_sums_;
+    // In tiles, for each k: votes_ and their gradient_; for each t > 0: weights_; else logits_, exponentials_ and
+    // g_weights_, the gradient of log C. In rows: output_ for each k, the capsules or their gradient; mass_ for each t;
+    // padding_, which is 0, and NOTHING past the last capsule.
+    float *votes_, *gradient_, *weights_, *logits_, *exponentials_, *g_weights_, *output_, *padding_, *mass_;
+
+  private:
+    Routing& routing() { return static_cast<Routing&>(*this); }
+
+    // Makes of the logits exp(logit - largest), and keeps the softmax's constants.
+    void exponentiate(Softmax softmax) {
+        const int64_t H = H_, tiles = row_ * H_;
+        const float* const logits = logits_;
+        float* const exponentials = exponentials_;
+        Lanes* const totals = block_.data();
+        for (int64_t h = 0; h < H; ++h) {
+            softmax.largest[h] = largest(peaks_[h]);
+            totals[h] = lanes(0.0f);
+        }
+        for (int64_t tile = 0; tile < tiles; tile += H * WIDTH)
+            for (int64_t h = 0; h < H; ++h) {
+                const Lanes e = exp(load(logits + tile + h * WIDTH) - softmax.largest[h]);
+                store(exponentials + tile + h * WIDTH, e);
+                totals[h] = totals[h] + e;
+            }
+        for (int64_t h = 0; h < H; ++h) softmax.inverse_total[h] = 1.0f / sum(totals[h]);
+    }
+
+    template <bool AGAIN>
+    void iterate(int64_t t, float* kept, float* agreement) {
+        const int64_t H = H_, N = shape_.capsules, row = row_, at = AGAIN ? t : 0;
+        const Softmax before = softmax_at(kept, H, t - 1);
+        const float share = routing().share();
+        Lanes* const block = block_.data();
+        for (int64_t n = 0; n < row + WIDTH; n += WIDTH) {
+            if (n < row) {
+                Mass mass = {lanes(share * H), lanes(1.0f / H)};
+                if (t > 0) mass = routing().template weigh<AGAIN>(n, before);
+                if (AGAIN) {
+                    store(mass_ + t * row + n, mass.total);
+                    for (int64_t h = 0; t > 0 && h < H; ++h)
+                        store(weights_ + ((t - 1) * row + n) * H + h * WIDTH, block[h] * mass.scale);
+                }
+                for (int64_t h = 0; agreement && h < H; ++h) {
+                    const Lanes C = (t > 0 ? block[h] * mass.scale : mass.scale) * mass.total;
+                    std::memcpy(agreement + h * N + n, &C, (N - n < WIDTH ? N - n : WIDTH) * sizeof(float));
+                }
+                routing().template fit<AGAIN>(t, at, n, mass);
+            }
+            // One block later, the long chains of operations of exp and log in `fit` are hidden behind other work.
+            if (n > 0 && t < T_ - 1) routing().template expect<AGAIN>(t, at, n - WIDTH);
+        }
+    }
+
+    template <bool FIRST, bool LAST>
+    void reverse_all(int64_t t) {
+        for (int64_t n = 0; n < row_; n += WIDTH) routing().template reverse<FIRST, LAST>(t, n);
+    }
+};
 
 }  // namespace routing
