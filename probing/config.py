@@ -155,6 +155,10 @@ DEFAULT_PRESETS = {"senteval": "paper", "mini": "mini"}
 """The preset of each data set; a folder of task files has `small`."""
 
 
+MAX_FILE = 1 << 14
+"""Bytes of a file of settings: the time that TOML takes grows with the square of a key's length."""
+
+
 def resolve_config(preset: str, *, config_file: Path | None = None, settings: Iterable[str] = ()) -> Config:
     """Return a preset changed by a TOML file, then by `section.key=value` settings."""
     if preset not in PRESETS:
@@ -179,7 +183,7 @@ def resolve_config(preset: str, *, config_file: Path | None = None, settings: It
 
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(read_text(path))
+        return tomllib.loads(read_text(path, limit=MAX_FILE))
     except ValueError as error:
         raise ProbingError(f"{path}: not valid TOML ({error})") from None
     except RecursionError:

@@ -51,12 +51,12 @@ def decode_line(path: Path, number: int, line: bytes) -> str:
         ) from None
 
 
-def read_text(path: Path) -> str:
+def read_text(path: Path, *, limit: int = MAX_TEXT) -> str:
     """Return the text of a whole file; what is not UTF-8 is a ValueError."""
     with open_file(path) as file:
-        content = file.read(MAX_TEXT + 1)
-    if len(content) > MAX_TEXT:
-        raise ProbingError(f"{path}: more than {MAX_TEXT >> 20} MiB. Is it the right file?")
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise ProbingError(f"{path}: more than {limit >> 10:,} KiB. Is it the right file?")
     return content.decode("utf-8")
 
 

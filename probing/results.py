@@ -25,6 +25,11 @@ from probing.tasks import Family
 FORMAT = 1
 """Rises when records change their form, or when the same settings give other numbers."""
 
+COUNTS = {"train": None, "dev": None, "test": None, "right": None}.keys()
+"""What a record tells of each class."""
+POINT = {"epoch": None, "loss": None, "dev_accuracy": None}.keys()
+"""What a record tells of each epoch."""
+
 Measure = Literal["accuracy", "random-labels", "description-length"]
 """What a cell measures: the task itself, its control with random labels, or the labels' description length."""
 
@@ -249,7 +254,16 @@ def _check_scores(result: Result) -> None:
         raise TypeError("finished records have scores, failed ones have none")
     if result.scores is None:
         return
-    known = range(len(result.scores.classes))
-    for name, answers in (("gold", result.scores.gold), ("predictions", result.scores.predictions)):
-        if answers and not all(map(known.__contains__, set(answers))):
-            raise TypeError(f"{name} names a class that is not there")
+    scores = result.scores
+    for name in ("dev_accuracy", "test_accuracy", "majority_accuracy"):
+        if not 0 <= getattr(scores, name) <= 100:
+            raise TypeError(f"{name} is not a percentage")
+    if any(counts.keys() != COUNTS or min(counts.values()) < 0 for counts in scores.classes.values()):
+        raise TypeError(f"classes must have the counts {', '.join(COUNTS)}")
+    if not all(point.keys() >= POINT for point in scores.curve):
+        raise TypeError(f"curve must have {', '.join(POINT)} of each epoch")
+    if not len(scores.gold) == len(scores.predictions) > 0:
+        raise TypeError(f"there are {len(scores.gold)} test labels and {len(scores.predictions)} predictions")
+    known = range(len(scores.classes))
+    if not all(map(known.__contains__, {*scores.gold, *scores.predictions})):
+        raise TypeError("gold or predictions name a class that is not there")

@@ -20,6 +20,7 @@ LINES = ("tr\tA\tthe cat sat .", "tr\tB\tdogs bark", "va\tA\tthe dog sat .", "te
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite-goldens", action="store_true", help="Rewrite the texts in tests/golden.")
+    parser.addoption("--kills", type=int, default=2, help="How often tests/test_survival.py kills each of its runs.")
 
 
 @pytest.fixture(autouse=True)
@@ -81,7 +82,7 @@ def make_result(
         "scores": None
         if accuracy is None
         else Scores(
-            dev_accuracy=accuracy + 1,
+            dev_accuracy=min(100.0, accuracy + 1),
             test_accuracy=accuracy,
             majority_accuracy=majority,
             best_epoch=2,

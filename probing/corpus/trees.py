@@ -101,5 +101,8 @@ def tokenise(words: Sequence[str]) -> tuple[str, ...]:
         if len(word) == 3 and tokens and word.lower() in ("n't", "n’t"):
             tokens[-1] += word[0]
             word = word[1:]
-        tokens.append("_".join(word.split()) if " " in word or "\u00a0" in word else word)
+        parts = word.split()
+        if not parts:
+            raise BadTreeError("a word is empty")
+        tokens.append("_".join(parts))
     return tuple(tokens)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from probing.corpus.trees import Format, Sentence, read_sentences, tokenise
+from probing.corpus.trees import BadTreeError, Format, Sentence, read_sentences, tokenise
 from probing.errors import ProbingError
 
 TREE = "(S (NP (DT The) (NN dog)) (VP (VBD barked)) (. .))"
@@ -131,3 +131,10 @@ def test_tokens_are_those_of_sentevals_files(words: str, tokens: str) -> None:
 
 def test_a_token_never_holds_a_space() -> None:
     assert tokenise(["10 000", "Việt\u00a0Nam"]) == ("10_000", "Việt_Nam")
+    assert tokenise(["a\u3000b", "c\u2028"]) == ("a_b", "c")
+
+
+@pytest.mark.parametrize("word", ["", " ", "\u00a0", "\x1f"])
+def test_a_word_is_never_empty(word: str) -> None:
+    with pytest.raises(BadTreeError, match="a word is empty"):
+        tokenise(["a", word])
