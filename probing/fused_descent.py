@@ -1,9 +1,11 @@
-"""A group's training as one compiled kernel: batches, scores, gradients and Adam without a call in between."""
+"""The training of groups as one compiled kernel: batches, scores, gradients and Adam without a call in between."""
 
 from __future__ import annotations
 
 import ctypes
 import functools
+import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -14,8 +16,8 @@ from probing.descent import Adam
 from probing.groups import Group
 from probing.inputs import Batches
 
-PRODUCTS_FOR_THREADS = 2**22
-"""Steps with fewer multiplications run on one thread: threads would wait for each other most of the time."""
+PRODUCTS_FOR_THREADS = 2**21
+"""Steps with fewer multiplications run on one thread: the rows of one configuration alone would be too few."""
 
 
 @functools.cache
@@ -24,47 +26,53 @@ def load() -> kernels.Kernels:
     return kernels.build(Path(__file__).with_name("native") / "descent.cpp")
 
 
-def train(group: Group, adam: Adam, batches: Batches, noise: Tensor | None) -> Tensor:
-    """Train on all batches and return the cross-entropies (G,), summed; the noise is (H, sentences)."""
-    vectors, order = batches.vectors, batches.order
-    labels = batches.labels
+def train(
+    groups: Sequence[Group], optimizers: Sequence[Adam], batches: Batches, noises: Sequence[Tensor | None]
+) -> Tensor:
+    """Train on all batches and return the cross-entropies (G,), summed; the noise of a group is (H, sentences)."""
+    vectors, labels, order = batches.vectors, batches.labels.contiguous(), batches.order.contiguous()
     if vectors.dtype != torch.float32 or vectors.stride(1) != 1:
-        vectors, labels = vectors.index_select(0, order).float(), labels[order]
-        order = torch.arange(len(order))
-    kept = [tensor.contiguous() for tensor in (labels, order)]  # named, so that the memory lives during the call
-    layers = [
-        _Layer(*weight.shape[1:], *map(_address, (weight, mean, square)))
-        for weight, mean, square in zip(group.weights, adam.means, adam.squares, strict=True)
-    ]
-    losses = torch.zeros(len(group.numbers), dtype=torch.float64)
-    arguments = (
+        vectors, labels, order = vectors.index_select(0, order).float(), labels[order], torch.arange(len(order))
+    losses = [torch.zeros(len(group.numbers), dtype=torch.float64) for group in groups]
+    described = [
         _Group(
             len(group.numbers),
             group.num_classes,
             group.hidden,
-            (_Layer * 2)(*layers),
-            _address(group.dropout),
-            _address(group.weight_decay),
-        ),
-        _Adam(adam.learning_rate, *adam.BETAS, adam.EPSILON, adam.steps),
-        _Batches(
-            _address(vectors),
-            vectors.stride(0),
-            vectors.shape[1],
-            _address(batches.inputs.mean),
-            _address(batches.inputs.scale),
-            *map(_address, kept),
-            len(batches),
-            batches.size,
-            _address(noise),
-        ),
+            _describe_layers(group, adam),
+            *map(_address, (group.dropout, group.weight_decay, noise, loss)),
+        )
+        for group, adam, noise, loss in zip(groups, optimizers, noises, losses, strict=True)
+    ]
+    adam = optimizers[0]
+    settings = _Adam(adam.learning_rate, *adam.BETAS, adam.EPSILON, adam.steps)
+    data = _Batches(
+        _address(vectors),
+        vectors.stride(0),
+        vectors.shape[1],
+        *map(_address, (batches.inputs.mean, batches.inputs.scale, labels, order)),
+        len(batches),
+        batches.size,
     )
-    threads = torch.get_num_threads() if batches.size * group.weights[0].numel() >= PRODUCTS_FOR_THREADS else 1
+    products = batches.size * sum(group.weights[0].numel() for group in groups)
+    threads = torch.get_num_threads() if products >= PRODUCTS_FOR_THREADS else 1
     library = load().library
     assert library is not None
-    library.descend_group(*map(ctypes.byref, arguments), ctypes.c_int(threads), _address(losses))
-    adam.steps += -(-len(batches) // batches.size)
-    return losses
+    library.descend_groups(
+        (_Group * len(groups))(*described),
+        ctypes.c_int64(len(groups)),
+        ctypes.byref(settings),
+        ctypes.byref(data),
+        ctypes.c_int(threads),
+    )
+    for each in optimizers:
+        each.steps += math.ceil(len(batches) / batches.size)
+    return torch.cat(losses)
+
+
+def _describe_layers(group: Group, adam: Adam) -> ctypes.Array[_Layer]:
+    states = zip(group.weights, adam.means, adam.squares, strict=True)
+    return (_Layer * 2)(*(_Layer(*state[0].shape[1:], *map(_address, state)) for state in states))
 
 
 def _address(tensor: Tensor | None) -> ctypes.c_void_p:
@@ -86,7 +94,7 @@ class _Group(ctypes.Structure):
     _fields_ = [
         *_fields(ctypes.c_int64, "configurations", "classes", "hidden"),
         ("layers", _Layer * 2),
-        *_fields(ctypes.c_void_p, "dropout", "weight_decay"),
+        *_fields(ctypes.c_void_p, "dropout", "weight_decay", "noise", "losses"),
     ]
 
 
@@ -100,5 +108,4 @@ class _Batches(ctypes.Structure):
         *_fields(ctypes.c_int64, "stride", "dim"),
         *_fields(ctypes.c_void_p, "mean", "scale", "labels", "order"),
         *_fields(ctypes.c_int64, "count", "size"),
-        ("noise", ctypes.c_void_p),
     ]

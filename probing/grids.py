@@ -69,21 +69,22 @@ class Grid:
         """Train on all batches and return the mean cross-entropies (G,)."""
         total = torch.zeros(len(self.active), dtype=torch.float64)
         for part in batches.split(BLOCK_NUMBERS // max(self.width, batches.vectors.shape[1])):
-            losses = [
-                self._train_group(group, optimizer, part)
-                for group, optimizer in zip(self.groups, self.optimizers, strict=True)
-            ]
-            total += torch.cat(losses).cpu()
+            total += self._train_part(part).cpu()
         return total / len(batches)
 
-    def _train_group(self, group: Group, optimizer: Adam | TorchOptimizer, batches: Batches) -> Tensor:
-        noise_HS = None
-        if group.drops:  # one draw serves all configurations, as it does with equal seeds
-            shape = group.hidden, len(batches)
-            noise_HS = torch.rand(shape, generator=self.noise, device=self.noise.device)
-        if self.fused and isinstance(optimizer, Adam) and fused_descent.load().library is not None:
-            return fused_descent.train(group, optimizer, batches, noise_HS)
-        return _train_plainly(group, optimizer, batches, noise_HS)
+    def _train_part(self, batches: Batches) -> Tensor:
+        noises = [self._draw(group, len(batches)) for group in self.groups]
+        adams = [optimizer for optimizer in self.optimizers if isinstance(optimizer, Adam)]
+        if self.fused and adams and fused_descent.load().library is not None:
+            return fused_descent.train(self.groups, adams, batches, noises)
+        members = zip(self.groups, self.optimizers, noises, strict=True)
+        return torch.cat([_train_plainly(*member, batches) for member in members])
+
+    def _draw(self, group: Group, sentences: int) -> Tensor | None:
+        """Return the dropout's noise (H, sentences): one draw serves all of a group, as it does with equal seeds."""
+        if not group.drops:
+            return None
+        return torch.rand(group.hidden, sentences, generator=self.noise, device=self.noise.device)
 
     def predict(self, inputs_BD: Tensor) -> Tensor:
         """Return the classes (G, B) of all active configurations."""
@@ -107,7 +108,7 @@ class Grid:
         self.groups, self.optimizers = groups, optimizers
 
 
-def _train_plainly(group: Group, optimizer: Adam | TorchOptimizer, batches: Batches, noise_HS: Tensor | None) -> Tensor:
+def _train_plainly(group: Group, optimizer: Adam | TorchOptimizer, noise_HS: Tensor | None, batches: Batches) -> Tensor:
     """Do in torch operations what the kernel does."""
     total = torch.zeros(len(group.numbers), dtype=torch.float64, device=group.dropout.device)
     start = 0

@@ -1,8 +1,9 @@
-// The function that fused_descent.py calls: Adam on the classifiers of a group, batch after batch.
+// The function that fused_descent.py calls: Adam on groups of classifiers, batch after batch.
 //
-// Configurations are independent, and so are the rows of their first layer once the errors of a batch are known: a
-// tile of rows gets its gradient, its step and the next batch's outputs while it is in cache. No gradient is ever
-// stored, and each weight is read and written once a step. The number of threads changes no bit of any result.
+// Once the errors of a batch are known, a tile of a layer's rows gets its gradient, its step and the next batch's outputs
+// while it is in cache: no gradient is ever stored, and each weight is read and written once a step. Configurations are
+// independent: each thread takes whole ones, and waits for no other before all batches are done. The number of threads
+// changes no bit of any result.
 //
 // Shapes: B sentences of a batch (padded to PANEL), D inputs, G configurations, H hidden units, C classes, K inputs of
 // the second layer (the hidden units, a constant 1, zeros up to a whole vector).
@@ -17,6 +18,18 @@ struct Group {
     int64_t configurations, classes, hidden;  // hidden is 0 where there is one layer
     Layer layers[2];
     const float *dropout, *weight_decay;  // (G,)
+    const float* noise;                   // (H, sentences): what is below the dropout's rate is dropped
+    double* losses;                       // (G,)
+
+    Group take(int64_t g) const {
+        Group one = *this;
+        one.configurations = 1;
+        for (Layer& layer : one.layers)
+            for (float** state : {&layer.weights, &layer.means, &layer.squares})
+                if (*state) *state += g * layer.rows * layer.columns;
+        one.dropout += g, one.weight_decay += g, one.losses += g;
+        return one;
+    }
 };
 
 struct Batches {
@@ -25,7 +38,6 @@ struct Batches {
     const float *mean, *scale;  // (dim,)
     const int64_t *labels, *order;
     int64_t count, size;
-    const float* noise;  // (H, count): what is below the dropout's rate is dropped
 
     int64_t steps() const { return (count + size - 1) / size; }
     int64_t length(int64_t step) const { return std::min(size, count - step * size); }
@@ -80,43 +92,26 @@ class Training {
         }
     }
 
-    void run(int threads, double* losses) {
-#ifdef _OPENMP
-#pragma omp parallel num_threads(threads)
-#endif
+    void run() {
         for (int64_t step = -1; step < batches_.steps(); ++step) run_step(step);
         for (int64_t g = 0; g < group_.configurations; ++g)
-            for (int64_t part = 0; part < width_ / VECTOR; ++part) losses[g] += losses_[g * width_ / VECTOR + part];
+            for (int64_t part = 0; part < width_ / VECTOR; ++part)
+                group_.losses[g] += losses_[g * width_ / VECTOR + part];
     }
 
   private:
     // Learns from a batch and computes the outputs for the next; before the first batch there is nothing to learn.
     void run_step(int64_t number) {
         const bool learns = number >= 0, goes_on = number + 1 < batches_.steps();
-        if (goes_on) {
-#ifdef _OPENMP
-#pragma omp for schedule(static) nowait
-#endif
+        if (goes_on)
             for (int64_t b = 0; b < width_; b += PANEL) gather(number + 1, b);
-        }
-        if (learns) {
-            const int64_t parts = group_.hidden ? 1 : width_ / VECTOR;
-#ifdef _OPENMP
-#pragma omp for schedule(static) nowait
-#endif
-            for (int64_t i = 0; i < group_.configurations * parts; ++i)
-                group_.hidden ? learn_scores(number, i) : find_errors(number, i / parts, i % parts, outputs_.data());
-        }
-#ifdef _OPENMP
-#pragma omp barrier
-#endif
+        if (learns)
+            for (int64_t g = 0; g < group_.configurations; ++g)
+                group_.hidden ? learn_scores(number, g) : find_errors(number, g, outputs_.data());
         const Layer& layer = group_.layers[0];
         const Lesson lesson = make_lesson(number, inputs_[number & 1].data());
         const Panels panels{turned_.data(), PANEL, PANEL * layer.columns};
         const Tiles tiles(group_.configurations * layer.rows);
-#ifdef _OPENMP
-#pragma omp for schedule(dynamic, 4)
-#endif
         for (int64_t tile = 0; tile < tiles.count; ++tile)
             tiles.visit(tile, [&](int64_t row, auto count) {
                 constexpr int R = decltype(count)::value;
@@ -147,13 +142,13 @@ class Training {
         transpose(inputs + first * D, PANEL, D, D, turned_.data() + first * D, PANEL);
     }
 
-    // Of eight sentences for one configuration.
-    void find_errors(int64_t number, int64_t g, int64_t part, float* scores) {
-        const int64_t length = batches_.length(number), first = part * VECTOR, C = group_.classes;
-        if (first >= length) return;
-        losses_[g * width_ / VECTOR + part] += subtract_targets(
-            scores + g * C * width_ + first, C, width_, labels_.data() + (number & 1) * width_ + first,
-            std::min<int64_t>(VECTOR, length - first), 1.0f / static_cast<float>(length));
+    // Turns a configuration's scores into errors.
+    void find_errors(int64_t number, int64_t g, float* scores) {
+        const int64_t length = batches_.length(number), C = group_.classes;
+        for (int64_t b = 0; b < length; b += VECTOR)
+            losses_[(g * width_ + b) / VECTOR] += subtract_targets(
+                scores + g * C * width_ + b, C, width_, labels_.data() + (number & 1) * width_ + b,
+                std::min<int64_t>(VECTOR, length - b), 1.0f / static_cast<float>(length));
     }
 
     // The dropout's factors for eight sentences.
@@ -161,7 +156,7 @@ class Training {
         const float rate = group_.dropout[g];
         const int64_t end = batches_.length(number);
         if (rate == 0 || first >= end) return fill(1.0f);
-        const float* const noise = batches_.noise + h * batches_.count + number * batches_.size + first;
+        const float* const noise = group_.noise + h * batches_.count + number * batches_.size + first;
         Part draws{};
         if (first + VECTOR <= end)
             draws = read(noise);
@@ -187,7 +182,7 @@ class Training {
                 const Panels panels{units, width_, PANEL};
                 project<decltype(count)::value>(layer, g * C + c, panels, scores + c * width_, width_);
             });
-        for (int64_t part = 0; part < width_ / VECTOR; ++part) find_errors(number, g, part, scores_.data());
+        find_errors(number, g, scores_.data());
         const float* const weights = layer.weights + g * C * K;
         for (int64_t h = 0; h < H; ++h)
             for (int64_t b = 0; b < width_; b += VECTOR) {
@@ -203,7 +198,7 @@ class Training {
             });
     }
 
-    const Group& group_;
+    const Group group_;
     const Adam& adam_;
     const Batches& batches_;
     int64_t width_;
@@ -216,9 +211,20 @@ class Training {
 
 extern "C" {
 
-// Adds each configuration's cross-entropy, summed over the sentences, to `losses`.
-void descend_group(const Group* group, const Adam* adam, const Batches* batches, int threads, double* losses) {
-    Training(*group, *adam, *batches).run(threads, losses);
+// Adds each configuration's cross-entropy, summed over the sentences, to its group's losses.
+void descend_groups(const Group* groups, int64_t count, const Adam* adam, const Batches* batches, int threads) {
+    std::vector<Group> parts;
+    for (int64_t i = 0; i < count; ++i)
+        if (threads > 1)
+            for (int64_t g = 0; g < groups[i].configurations; ++g) parts.push_back(groups[i].take(g));
+        else
+            parts.push_back(groups[i]);
+    // The longest first, so that the threads end at about the same time.
+    std::stable_sort(parts.begin(), parts.end(), [](const Group& a, const Group& b) { return a.hidden > b.hidden; });
+#ifdef _OPENMP
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
+#endif
+    for (size_t part = 0; part < parts.size(); ++part) Training(parts[part], *adam, *batches).run();
 }
 
 }  // extern "C"
