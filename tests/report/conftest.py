@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from probing.results import Result
+from probing.results import Description, Result
 from probing.tasks import TASKS
 
 
@@ -177,3 +177,19 @@ def explanations() -> dict[str, dict[str, Any]]:
         "a.explanation.json": explain("Tense", "Base", tokens, routed=False),
         "b.explanation.json": explain("Tense", HOSTILE, tokens, routed=True),
     }
+
+
+@pytest.fixture(scope="session")
+def measures(gallery: list[Result]) -> list[Result]:
+    """Return records of the other measures for two of the gallery's models."""
+    made = []
+    for one in gallery:
+        if one.scores is not None and one.model.name in ("base", "em") and one.family != "own":
+            control = dataclasses.replace(one.scores, test_accuracy=35.0, predictions=one.scores.gold[::-1])
+            description = Description(bits=2_000.0, uniform_bits=5_000.0, compression=2.5, pieces=[])
+            coded = dataclasses.replace(one.scores, description=description)
+            made += [
+                dataclasses.replace(one, measure="random-labels", scores=control, key=f"{one.key[:32]}c"),
+                dataclasses.replace(one, measure="description-length", scores=coded, key=f"{one.key[:32]}d"),
+            ]
+    return made

@@ -29,10 +29,10 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def address(gallery, explanations, tmp_path_factory):
+def address(gallery, measures, explanations, tmp_path_factory):
     """Return where the page of a folder of records and explanations is, as the command writes it."""
     folder = tmp_path_factory.mktemp("results")
-    for result in gallery:
+    for result in [*gallery, *measures]:
         Store(folder).save(result)
     for name, content in explanations.items():
         (folder / name).write_text(json.dumps(content), encoding="utf-8")
@@ -155,6 +155,24 @@ def test_differences_to_a_chosen_model(page, group):
     assert read_table(page)["EM"]["Tense"] == f"{expected['EM', 'Tense']:.2f}"
 
 
+def test_the_other_measures(page, group):
+    accuracy = measured(group)["EM", "Tense"]
+    one(page, "input[value=selectivity]").click()
+    shown = read_table(page)
+    assert set(shown) == {"Base", "EM"}
+    assert float(shown["EM"]["Tense"]) == pytest.approx(accuracy - 35, abs=0.006)
+    assert one(page, ".caption").text.startswith("Selectivity: ")
+    assert "Bold" not in one(page, ".caption").text
+    one(page, "input[value=compression]").click()
+    shown = read_table(page)
+    assert shown["Base"]["SeLen"] == "2.50"
+    assert one(page, ".scores tr[data-model='0'] .half").text == "2.00"
+    assert len(all_of(page, ".dots svg")) == 4
+    one(page, "input[value=accuracy]").click()
+    assert "Bold" in one(page, ".caption").text
+    assert read_table(page)["EM"]["Tense"] == f"{accuracy:.2f}"
+
+
 def test_a_model_can_be_hidden(page):
     marks = len(all_of(page, ".dots svg .series"))
     assert "Simple" in read_table(page)
@@ -183,6 +201,10 @@ def test_hovering_and_walking_show_the_record(page, group):
     keys = webdriver.Keys
     webdriver.ActionChains(page).send_keys(keys.ARROW_DOWN, keys.ARROW_RIGHT).perform()
     assert card.text.startswith("Simple on WC")
+    webdriver.ActionChains(page).send_keys(keys.ENTER, keys.ARROW_DOWN).perform()
+    assert card.text.startswith("EM on WC")
+    chosen = [Select(one(page, f"select.{name}")).first_selected_option.text for name in ("task", "model")]
+    assert chosen == ["WC", "Simple"]
 
 
 def test_a_chosen_cell_shows_its_confusions(page, group):

@@ -56,8 +56,6 @@ function showSection(element, data) {
         field.classList.toggle("best", Boolean(value?.[BEST]));
         field.replaceChildren(make("span", { class: "figure" }, value ? value[TEXT] : "–"));
         if (value) field.append(make("span", { class: "mark" }, markOf(row, column)), make("span", { class: "half" }, value[HALF]));
-        const cell = cellOf(model, data.columns[column]);
-        field.classList.toggle("chosen", Boolean(cell) && cell === state.chosen);
       });
     });
     fillCaption();
@@ -73,7 +71,8 @@ function showSection(element, data) {
     const ordered = [...rows];
     if (direction === "descending") ordered.sort((a, b) => key(b) - key(a));
     if (direction === "ascending") ordered.sort((a, b) => (key(a) === -Infinity) - (key(b) === -Infinity) || key(a) - key(b));
-    body.append(...ordered);
+    // Rows that stay where they are keep the focus.
+    if (ordered.some((line, place) => line !== body.rows[place])) body.append(...ordered);
   }
 
   function drawDots() {
@@ -109,6 +108,8 @@ function showSection(element, data) {
   function drawCell() {
     const cell = state.chosen;
     if (!cell) return;
+    body.querySelector(".chosen")?.classList.remove("chosen");
+    rows[rowOf(cell.model)].cells[1 + data.columns.indexOf(cell.task)].classList.add("chosen");
     find("select.task").value = tasks.indexOf(cell.task);
     find("select.model").value = cell.model;
     find(".cell-facts").replaceChildren(seedTable(cell));
@@ -185,6 +186,7 @@ function showSection(element, data) {
 
   function showCard(field, cell) {
     const facts = cell.facts.flatMap(([name, text]) => [make("dt", {}, name), make("dd", {}, text)]);
+    clearTimeout(hiding);
     card.replaceChildren(make("h4", {}, `${data.models[cell.model]} on ${cell.task}`), seedTable(cell), make("dl", {}, ...facts));
     card.hidden = false;
     const box = field.getBoundingClientRect(), size = card.getBoundingClientRect();
@@ -196,7 +198,6 @@ function showSection(element, data) {
   function choose(cell) {
     if (!cell) return;
     state.chosen = cell;
-    fillTable();
     drawCell();
   }
 
