@@ -19,6 +19,8 @@ from probing.display import Status
 from probing.errors import ProbingError
 from probing.workers import RunCell, Slots
 
+SECONDS_TO_FETCH = 300
+
 
 @dataclass(frozen=True, slots=True)
 class DaskCluster:
@@ -40,17 +42,16 @@ class DaskCluster:
         """Connect to the scheduler; when the context ends, cells that still run are cancelled."""
         topic = f"probing-{uuid.uuid4().hex}"
         with self._connected() as client:
-            client.subscribe_topic(topic, lambda event: on_status(Status(**event[1])))
-
-            def put(content: bytes) -> Any:
-                return client.scatter(content, hash=False)
-
-            packer = Packer(put, lambda handle: handle.status == "finished")
+            client.subscribe_topic(topic, lambda event: on_status(Status(**event[1]["status"])))
+            files = _Files(client, topic)
+            packer = Packer(files.put, files.is_there)
             slots = _Tasks(client, self, topic, run_cell, packer)
             try:
                 yield slots
             finally:
-                client.cancel(list(slots.begun.values()), force=True)
+                with contextlib.suppress(OSError):  # the scheduler has died
+                    client.cancel(list(slots.begun.values()), force=True)
+                    files.close()
 
     @contextmanager
     def _connected(self) -> Iterator[Any]:
@@ -103,12 +104,10 @@ class _Tasks:
 
     def submit(self, cell: Any) -> Future[Any]:
         free = [name for name in self._find_workers() if name not in self.busy.values()]
-        shipment = self.packer.pack(cell)
-        parcels = {name: dataclasses.replace(it, handle=it.handle.key) for name, it in shipment.parcels.items()}
         task = self.client.submit(
             _run,
             self.run_cell,
-            dataclasses.replace(shipment, parcels=parcels),
+            self.packer.pack(cell),
             self.cluster.device,
             self.topic,
             workers=free[:1] or None,
@@ -125,7 +124,7 @@ class _Tasks:
     def _pass_on(self, done: Any, future: Future[Any]) -> None:
         self.begun.pop(future, None)
         self.busy.pop(future, None)
-        error = done.exception()
+        error = done.exception() if done.status in ("finished", "error") else LostFileError(done.key)
         if error is None:
             future.set_result(done.result())
         else:
@@ -135,6 +134,28 @@ class _Tasks:
         from distributed.scheduler import KilledWorker
 
         return isinstance(error, (KilledWorker, LostFileError))
+
+
+@dataclass(slots=True)
+class _Files:
+    """Files' contents, kept in the memory of some worker and published by name."""
+
+    client: Any
+    topic: str
+    published: dict[str, Any] = field(default_factory=dict)
+
+    def put(self, content: bytes) -> str:
+        name = f"{self.topic}-{len(self.published)}"
+        self.published[name] = self.client.scatter(content, hash=False)
+        self.client.publish_dataset(self.published[name], name=name)
+        return name
+
+    def is_there(self, name: str) -> bool:
+        return bool(self.published[name].status == "finished")
+
+    def close(self) -> None:
+        for name in self.published:
+            self.client.unpublish_dataset(name)
 
 
 class LostFileError(Exception):
@@ -154,7 +175,7 @@ def _run(run_cell: RunCell[Any, Any], shipment: Any, device: torch.device, topic
 
     def fetch(handle: Any) -> bytes:
         try:
-            content: bytes = distributed.Future(handle, client).result(timeout=60)
+            content: bytes = client.get_dataset(handle).result(timeout=SECONDS_TO_FETCH)
         except Exception as error:
             raise LostFileError(handle) from error
         return content
@@ -163,6 +184,6 @@ def _run(run_cell: RunCell[Any, Any], shipment: Any, device: torch.device, topic
         task = worker.state.tasks.get(key)
         if task is None or task.state == "cancelled":  # a thread cannot be ended from outside
             raise CancelledCellError(key)
-        worker.log_event(topic, dataclasses.asdict(status))
+        worker.log_event(topic, {"status": dataclasses.asdict(status)})
 
     return run_on_node(run_cell, shipment, device, fetch, tell)

@@ -23,7 +23,7 @@ from probing.display import Status
 from probing.errors import ProbingError
 from probing.workers import RunCell, Slots
 
-SECONDS_BETWEEN_STATUSES = 0.5
+SECONDS_BETWEEN_STATUSES = 0.2
 SECONDS_BETWEEN_COUNTS = 5.0
 """A cluster may grow and shrink."""
 
@@ -150,7 +150,7 @@ class _Mailbox:
 
 @contextmanager
 def _statuses(ray: Any, on_status: Callable[[Status], None]) -> Iterator[Any]:
-    """Give a mailbox that is emptied twice a second while the context lasts."""
+    """Give a mailbox that is emptied again and again while the context lasts."""
     mailbox, ended = ray.remote(_Mailbox).options(num_cpus=0).remote(), threading.Event()
 
     def empty() -> None:
