@@ -1,0 +1,154 @@
+"""Nothing gets in: what SECURITY.md promises, as far as source text and behaviour can show it."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from probing.report.formats import load_and_render
+from probing.results import Store
+
+ROOT = Path(__file__).parent.parent
+SOURCES = sorted([ROOT / "cli.py", *(ROOT / "probing").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")])
+
+FORBIDDEN_MODULES = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "shelve", "marshal", "yaml", "jsonpickle"}
+FORBIDDEN_CALLS = {"eval", "exec", "compile", "__import__", "os.system", "os.popen", "tempfile.mktemp", "joblib.load"}
+FORBIDDEN_METHODS = {"extractall", "unpack_archive", "read_pickle", "to_pickle"}
+ALLOWED = {
+    ("probing/corpus/builders/survey.py", "import marshal"): "a temporary file without a name, read by its writer only",
+}
+
+
+def find_forbidden(text: str) -> Iterator[str]:
+    """Yield what in a Python text could run or write what it should not."""
+    for node in ast.walk(ast.parse(text)):
+        match node:
+            case ast.Import(names=names):
+                yield from (f"import {name.name}" for name in names if name.name.split(".")[0] in FORBIDDEN_MODULES)
+            case ast.ImportFrom(module=str(module)) if module.split(".")[0] in FORBIDDEN_MODULES:
+                yield f"import {module}"
+            case ast.Call():
+                yield from _find_in_call(node)
+
+
+def _find_in_call(call: ast.Call) -> Iterator[str]:
+    function = ast.unparse(call.func)
+    owner, _, name = function.rpartition(".")
+    options = {keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords}
+    if function in FORBIDDEN_CALLS or name in FORBIDDEN_METHODS:
+        yield f"{function}()"
+    if owner in ("np", "numpy") and name == "load" and options.get("allow_pickle") != "False":
+        yield f"{function}() without allow_pickle=False"
+    if name == "NpzFile" and options.get("allow_pickle") != "False":
+        yield f"{function}() without allow_pickle=False"
+    if function == "torch.load" and options.get("weights_only") != "True":
+        yield f"{function}() without weights_only=True"
+    if name == "Environment" and options.get("autoescape") != "True":
+        yield f"{function}() without autoescape=True"
+    for option, value in options.items():
+        if (option, value) in {("shell", "True"), ("trust_remote_code", "True"), ("verify", "False")}:
+            yield f"{function}({option}={value})"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_source_holds_no_forbidden_call(path: Path) -> None:
+    name = path.relative_to(ROOT).as_posix()
+    assert [found for found in find_forbidden(path.read_text()) if (name, found) not in ALLOWED] == []
+
+
+def test_what_is_allowed_is_there() -> None:
+    found = {(name, what) for name, _ in ALLOWED for what in find_forbidden((ROOT / name).read_text())}
+    assert found == set(ALLOWED)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("import pickle", "import pickle"),
+        ("import os, shelve", "import shelve"),
+        ("from yaml import load", "import yaml"),
+        ("eval(text)", "eval()"),
+        ("exec(open(p).read())", "exec()"),
+        ("np.load(path)", "np.load() without allow_pickle=False"),
+        ("np.load(path, allow_pickle=True)", "np.load() without allow_pickle=False"),
+        ("torch.load(path)", "torch.load() without weights_only=True"),
+        ("torch.load(path, weights_only=False)", "torch.load() without weights_only=True"),
+        ("joblib.load(path)", "joblib.load()"),
+        ("subprocess.run(line, shell=True)", "subprocess.run(shell=True)"),
+        ("os.system(line)", "os.system()"),
+        ("tarfile.open(p).extractall()", "tarfile.open(p).extractall()"),
+        ("pd.read_pickle(p)", "pd.read_pickle()"),
+        ("AutoModel.from_pretrained(p, trust_remote_code=True)", "AutoModel.from_pretrained(trust_remote_code=True)"),
+        ("Environment(loader=x)", "Environment() without autoescape=True"),
+    ],
+)
+def test_a_forbidden_call_is_found(text: str, found: str) -> None:
+    assert list(find_forbidden(text)) == [found]
+
+
+def test_sound_calls_are_not_found() -> None:
+    calls = ["model.eval()", "re.compile(x)", "np.load(p, allow_pickle=False)", "torch.load(p, weights_only=True)"]
+    assert list(find_forbidden("\n".join([*calls, "subprocess.run([p])"]))) == []
+
+
+names = st.text(max_size=80) | st.sampled_from(
+    ["..", "../../x", "/etc/passwd", "a/../../b", "C:\\x", "\0", "~", ".", ""]
+)
+
+
+@given(data=names, task=names, model=names, preset=names, key=names, seed=st.integers())
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_name_leads_out_of_the_results_folder(
+    tmp_path: Path, data: str, task: str, model: str, preset: str, key: str, seed: int
+) -> None:
+    path = Store(tmp_path).path(data=data, task=task, model=model, preset=preset, seed=seed, key=key)
+    assert path.resolve().parent == tmp_path.resolve()
+    assert len(path.name.encode()) <= 255
+    assert "\0" not in path.name
+
+
+@pytest.fixture
+def plugin(tmp_path: Path) -> Path:
+    """Install an aggregator and an encoder whose module leaves a mark when it is imported."""
+    mark = tmp_path / "imported"
+    (tmp_path / "marking_plugin.py").write_text(f"open({str(mark)!r}, 'w').close()\nclass Gate: pass\n")
+    about = tmp_path / "marking_plugin-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: marking-plugin\nVersion: 1.0\n")
+    points = "".join(f"[probing.{group}]\nmarking = marking_plugin:Gate\n" for group in ("aggregators", "encoders"))
+    (about / "entry_points.txt").write_text(points)
+    return mark
+
+
+def run_probe(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    start = f"import sys; sys.path.insert(0, {str(folder)!r}); from cli import main; main()"
+    return subprocess.run([sys.executable, "-c", start, *arguments], capture_output=True, text=True, cwd=ROOT)
+
+
+def test_a_plugin_is_imported_only_when_it_is_named(plugin: Path, tmp_path: Path, make_result) -> None:  # type: ignore[no-untyped-def]
+    Store(tmp_path / "results").save(make_result(model="marking_plugin:Gate"))
+    for command in (["--help"], ["aggregators"], ["encoders"], ["report", "--results", str(tmp_path / "results")]):
+        done = run_probe(tmp_path, *command)
+        assert done.returncode == 0, done.stderr
+        assert not plugin.exists(), command
+    assert "plug-in marking_plugin:Gate" in run_probe(tmp_path, "aggregators").stdout
+    run_probe(tmp_path, "describe", "--aggregator", "marking")
+    assert plugin.exists()
+
+
+def test_names_in_records_are_no_markup_in_the_page(tmp_path: Path, make_result, change) -> None:  # type: ignore[no-untyped-def]
+    hostile = "</script><img src=x onerror=alert(1)>"
+    store = Store(tmp_path)
+    for model in ("em", "base"):
+        record = make_result(model=model, preset=hostile, error=None)
+        store.save(change(record, model__label=f"{model}{hostile}", data__name=hostile))
+    page = load_and_render(tmp_path, "html", on_damaged=pytest.fail)
+    assert "<img" not in page
+    assert "onerror=alert(1)" in page  # it is told, as text
