@@ -17,6 +17,8 @@ from probing.interruption import Terminated, terminable
 FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, file_okay=False)
 FORMATS = click.Choice(["table", "markdown", "latex", "csv", "json", "html"])
+CONTROL = "random-labels|random-encoder"
+CONTROL_HELP = "Also measure labels that can only be memorised, or the untrained encoder. Can be repeated."
 AGGREGATOR_HELP = "base, simple, em, simple-code, em-code, all, module:Name or file.py:Name."
 
 
@@ -102,9 +104,9 @@ def main() -> None:
 @click.option("--dtype", metavar="float32|float16", help="How frozen vectors are kept. [default: float32]")
 @click.option("--probe", metavar="mlp|linear|senteval", help="The classifier on frozen vectors. [default: mlp]")
 @click.option("--fine-tune", is_flag=True, help="Train the encoder, a torch module, together with the head.")
-@click.option("--control", "controls", multiple=True, metavar="random-labels|random-encoder", help="Can be repeated.")
+@click.option("--control", "controls", multiple=True, metavar=CONTROL, help=CONTROL_HELP)
 @click.option("--baselines", is_flag=True, help="Also probe sentence length and bag of words.")
-@click.option("--mdl", is_flag=True, help="Also measure description length: about twice the work of the accuracy.")
+@click.option("--mdl", is_flag=True, help="Also measure description length by online coding.")
 @click.option("--data", help="senteval, mini, or a folder of task files. [default: senteval if it is there, else mini]")
 @click.option("--data-dir", type=FOLDER, help="Where SentEval's files are. [default: data/senteval]")
 @click.option("--task-file", "task_files", multiple=True, type=FILE, help="Your own task, in SentEval's format.")

@@ -17,8 +17,6 @@ from probing.report.table import Row, Table, Value, make_tables
 from probing.results import Result
 
 MISSING = "–"
-AVERAGED = "Average"
-"""Above the columns of the other measures' averages."""
 CLAIMS_HEADING = "The paper's claims, and what these results say about them"
 
 
@@ -131,7 +129,7 @@ def render_latex(table: Table, label: str) -> str:
         start += width
     spans += [""] * (len(table.columns) - len(table.families))
     if table.averages:
-        spans.append(rf"\multicolumn{{{len(table.averages)}}}{{c}}{{{AVERAGED}}}")
+        spans.append(rf"\multicolumn{{{len(table.averages)}}}{{c}}{{{_averages_heading(table)}}}")
         rules.append(rf"\cmidrule(lr){{{len(table.columns) + 2}-{len(table.columns) + 1 + len(table.averages)}}}")
     columns = _columns(table)
     lines = [
@@ -178,7 +176,7 @@ def _headers(table: Table) -> list[tuple[str, str]]:
     """Return (family, column) pairs; a family is named above its first column only."""
     headers, previous = [], ""
     for column in _columns(table):
-        family = AVERAGED if column in table.averages else table.families.get(column, "")
+        family = _averages_heading(table) if column in table.averages else table.families.get(column, "")
         headers.append((family.capitalize() if family != previous else "", column))
         previous = family
     return headers
@@ -186,6 +184,11 @@ def _headers(table: Table) -> list[tuple[str, str]]:
 
 def _caption(table: Table) -> str:
     return f"{table.caption} {table.abbreviations}".rstrip()
+
+
+def _averages_heading(table: Table) -> str:
+    """Return what stands above the columns of the other measures."""
+    return "Average" if len(table.families) > 1 else "Also"
 
 
 def _columns(table: Table) -> list[str]:
@@ -210,10 +213,6 @@ def _latex_value(row: Row, value: Value | None) -> str:
     text = rf"\textbf{{{text}}}" if value.best else text
     # Marks take no room, so that digits stay below digits.
     return text + (rf"\rlap{{{_escape_latex(value.mark)}}}" if value.mark else "")
-
-
-def _claims_heading(table: Table) -> str:
-    return "The paper's claims and what these results say about them"
 
 
 def _describe(claim: Claim) -> str:
