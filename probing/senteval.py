@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -77,16 +78,18 @@ class SE:
         self.params.current_task = task.senteval
         self.prepare(self.params, [tokens for name in SPLITS for tokens in data.splits[name].sentences])
         vectors = {name: self._embed(task, split) for name, split in splits.items()}
-        classes = {label: number for number, label in enumerate(data.labels)}
-        labels = {name: np.array([classes[label] for label in split.labels]) for name, split in splits.items()}
-        score = _score_torch if self.params.usepytorch else _score_sklearn
-        dev_accuracy, test_accuracy = score(task, data, vectors, labels, self.params)
+        embedded = Embedded(
+            task, len(data.labels), vectors, {name: _number(split.labels, data) for name, split in splits.items()}
+        )
+        dev_accuracy, test_accuracy = (_score_torch if self.params.usepytorch else _score_sklearn)(
+            embedded, self.params
+        )
         logger.debug("%s: dev accuracy %.1f, test accuracy %.1f", task.senteval, dev_accuracy, test_accuracy)
         return {
             "devacc": dev_accuracy,
             "acc": test_accuracy,
-            "ndev": len(labels["va"]),
-            "ntest": len(labels["te"]),
+            "ndev": len(embedded.labels["va"]),
+            "ntest": len(embedded.labels["te"]),
         }
 
     def _find_file(self, task: Task) -> Path:
@@ -125,46 +128,57 @@ def _sort_by_length(split: Split) -> Split:
     return Split([split.sentences[row] for row in order], [split.labels[row] for row in order])
 
 
-def _score_torch(
-    task: Task,
-    data: TaskData,
-    vectors: Mapping[str, NDArray[Any]],
-    labels: Mapping[str, NDArray[Any]],
-    params: DotDict,
-) -> tuple[float, float]:
+def _number(labels: list[str], data: TaskData) -> NDArray[Any]:
+    classes = {label: number for number, label in enumerate(data.labels)}
+    return np.array([classes[label] for label in labels])
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """A task's vectors and classes, by split."""
+
+    task: Task
+    num_classes: int
+    vectors: Mapping[str, NDArray[Any]]
+    labels: Mapping[str, NDArray[Any]]
+
+    def percentage(self, predictions: NDArray[Any], split: str) -> float:
+        """Return how many predictions are right, as SentEval rounds it."""
+        return round(100 * float(np.mean(predictions == self.labels[split])), 2)
+
+
+def _score_torch(embedded: Embedded, params: DotDict) -> tuple[float, float]:
+    """Train SentEval's classifier and return its dev and test accuracy."""
     unknown_keys = [key for key in params.classifier if key not in CLASSIFIER_KEYS]
     if unknown_keys:
         raise unknown("key of params['classifier']", unknown_keys[0], CLASSIFIER_KEYS)
     probe = probes.senteval_probe(**params.classifier)
-    if task.name in probes.LINEAR_TASKS:
+    if embedded.task.name in probes.LINEAR_TASKS:
         probe = probe.without_hidden_layer()
-    splits = {name: probes.Vectors.build(torch.from_numpy(vectors[name]), labels[name]) for name in SPLITS}
+    splits = {
+        name: probes.Vectors.build(torch.from_numpy(embedded.vectors[name]), embedded.labels[name]) for name in SPLITS
+    }
+    device = pick_device("auto")
     fitted = probes.fit(
-        probe, splits["tr"], splits["va"], num_classes=len(data.labels), seed=params.seed, device=pick_device("auto")
+        probe, splits["tr"], splits["va"], num_classes=embedded.num_classes, seed=params.seed, device=device
     )
-    right = np.mean(fitted.predict(splits["te"].vectors) == labels["te"])
-    return round(fitted.chosen.best.dev_accuracy, 2), round(100 * float(right), 2)
+    predictions = fitted.predict(splits["te"].vectors)
+    return round(fitted.chosen.best.dev_accuracy, 2), embedded.percentage(predictions, "te")
 
 
-def _score_sklearn(
-    task: Task,
-    data: TaskData,
-    vectors: Mapping[str, NDArray[Any]],
-    labels: Mapping[str, NDArray[Any]],
-    params: DotDict,
-) -> tuple[float, float]:
-    """Choose the strength of scikit-learn's logistic regression on dev."""
+def _score_sklearn(embedded: Embedded, params: DotDict) -> tuple[float, float]:
+    """Choose the strength of scikit-learn's logistic regression on dev, and return its dev and test accuracy."""
     from sklearn.linear_model import LogisticRegression
 
     best: tuple[float, Any] | None = None
     for power in range(-2, 4):
         classifier = LogisticRegression(C=2.0**power, random_state=params.seed, max_iter=1000)
-        classifier.fit(vectors["tr"], labels["tr"])
-        accuracy = round(100 * float(classifier.score(vectors["va"], labels["va"])), 2)
+        classifier.fit(embedded.vectors["tr"], embedded.labels["tr"])
+        accuracy = embedded.percentage(classifier.predict(embedded.vectors["va"]), "va")
         if best is None or accuracy > best[0]:
             best = accuracy, classifier
     assert best is not None
-    return best[0], round(100 * float(best[1].score(vectors["te"], labels["te"])), 2)
+    return best[0], embedded.percentage(best[1].predict(embedded.vectors["te"]), "te")
 
 
 engine = SimpleNamespace(SE=SE)

@@ -63,6 +63,44 @@ def test_results_are_sentevals(task_path: str, usepytorch: bool, nhid: int) -> N
     assert engine.results["ntest"] == 30
 
 
+@pytest.mark.parametrize(("task", "hidden"), [("Length", 50), ("WordContent", 0)])
+def test_the_classifier_is_what_params_say(
+    task_path: str, task: str, hidden: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fitted: list[Any] = []
+    original = senteval.probes.fit
+
+    def spy(probe: Any, *splits: Any, **options: Any) -> Any:
+        fitted.append((probe, options["seed"]))
+        return original(probe, *splits, **options)
+
+    monkeypatch.setattr(senteval.probes, "fit", spy)
+    classifier = {"nhid": 50, "optim": "rmsprop", "batch_size": 16, "tenacity": 1, "epoch_size": 2, "max_epoch": 3}
+    params = make_params(task_path, classifier=classifier | {"dropout": 0.2}, seed=7, nhid=3)
+    senteval.engine.SE(params, batcher, prepare).eval(task)
+    ((probe, seed),) = fitted
+    assert seed == 7
+    assert [(item.hidden, item.dropout) for item in probe.configurations] == [(hidden, 0.2 if hidden else 0.0)] * 4
+    assert (probe.optimizer, probe.batch_size, probe.patience, probe.passes) == ("rmsprop", 16, 1, 2)
+    assert probe.max_epochs == 2
+
+
+def test_prepare_sees_all_sentences_of_a_task_first(task_path: str) -> None:
+    seen: list[Any] = []
+
+    def spy(params: Any, samples: list[list[str]]) -> None:
+        seen.append((params.current_task, len(samples), {type(tokens) for tokens in samples}))
+        params.width = 3
+
+    def count(params: Any, batch: list[list[str]]) -> Any:
+        return np.full((len(batch), params.width), len(seen))
+
+    engine = senteval.engine.SE(make_params(task_path), count, spy)
+    engine.eval(("Length", "Tense"))
+    assert seen == [("Length", 130, {list}), ("Tense", 130, {list})]
+    assert engine.params.width == 3
+
+
 def test_one_seed_gives_the_same_numbers(task_path: str) -> None:
     first, second = (senteval.engine.SE(make_params(task_path), batcher, prepare).eval("Length") for _ in range(2))
     assert first == second
