@@ -16,7 +16,9 @@ typedef int32_t PartBits __attribute__((vector_size(32)));
 
 typedef float Unaligned __attribute__((vector_size(32), aligned(4), may_alias));
 
+#ifndef ALWAYS_INLINE  // a build that need not be fast is compiled sooner without it
 #define ALWAYS_INLINE inline __attribute__((always_inline))
+#endif
 
 // Four vectors of eight: four chains of operations hide each other's latency. Copied by the part: a compiler's own copy
 // goes through smaller registers, and reading it back as a vector stalls.
