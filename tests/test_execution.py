@@ -21,7 +21,7 @@ from probing.display import Display
 from probing.errors import ProbingError
 from probing.execution import Ended, execute, find_waiting
 from probing.leases import Lease, Leases, Owner
-from probing.results import Result, Store
+from probing.results import ModelIdentity, Result, Store
 
 QUIET = Display(verbosity=-1)
 
@@ -39,6 +39,10 @@ class FakeCell:
     @property
     def name(self) -> str:
         return f"seed {self.result.seed}"
+
+    @property
+    def model(self) -> ModelIdentity:
+        return self.result.model
 
     def record_path(self, store: Store) -> Path:
         return store.path_of(self.result)
