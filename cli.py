@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
 import sys
 from pathlib import Path
@@ -82,6 +83,11 @@ class Main(click.Group):
         except BrokenPipeError:
             sys.stderr.close()
             sys.exit(0)
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+                raise
+            click.echo(f"probe: {error.filename or 'a file'} cannot be written ({error.strerror})", err=True)
+            sys.exit(2)
 
 
 @click.group(cls=Main, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

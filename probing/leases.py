@@ -19,6 +19,8 @@ import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from probing.errors import ProbingError
+
 SECONDS_BETWEEN_BEATS = 20.0
 SECONDS_TO_EXPIRE = 180.0
 """More than network file systems keep a file's time in their caches."""
@@ -166,12 +168,21 @@ class Leases:
             self.folder.mkdir(parents=True, exist_ok=True)
             try:
                 with path.open("x", encoding="utf-8") as file:
-                    file.write(json.dumps(dataclasses.asdict(self.owner)))
+                    try:
+                        file.write(json.dumps(dataclasses.asdict(self.owner)))
+                        file.flush()
+                    except OSError:  # a lease without an owner would keep others waiting
+                        path.unlink()
+                        raise
                 return True
             except FileExistsError:
                 return False
             except FileNotFoundError:  # another process has just removed the empty folder
                 continue
+            except OSError as error:
+                raise ProbingError(
+                    f"{self.folder.parent}: results cannot be written there ({error.strerror})"
+                ) from None
 
     def _has_expired(self, path: Path) -> bool:
         owner = _read_owner(path)
