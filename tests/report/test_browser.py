@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from cli import main
 from probing.report.groups import group_results
+from probing.report.html import render_html
 from probing.results import Store
 
 webdriver = pytest.importorskip("selenium.webdriver")
@@ -271,3 +272,14 @@ def test_light_and_dark(page):
         grounds.append(page.execute_script("return getComputedStyle(document.documentElement).backgroundColor"))
     page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
     assert grounds == ["rgb(255, 255, 255)", "rgb(20, 24, 28)"]
+
+
+def test_a_page_with_little_on_it(page, make_result, tmp_path):
+    path = tmp_path / "report.html"
+    for results in ([make_result(accuracy=None)], [make_result(size=50)]):
+        path.write_text(render_html(results), encoding="utf-8")
+        page.get(path.as_uri())
+        assert all_of(page, "input[value=difference]") == []
+        assert len(all_of(page, ".costs > *")) == (1 if results[0].scores is None else 2)
+        assert page.get_log("browser") == []
+    page.get_log("performance")
