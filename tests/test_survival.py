@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from probing import runner
-from probing.display import Display
+from probing.display import Display, Status
 from probing.errors import ProbingError
 from probing.results import Store
 
@@ -173,18 +173,56 @@ def disk(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["umount", folder], check=True)
 
 
-def run(task_file: Path, epochs: int, results: Path, aggregators: Sequence[str] = ("base", "em")) -> runner.Summary:
+def run(
+    task_file: Path, epochs: int, results: Path, aggregators: Sequence[str] = ("base", "em"), **options: Any
+) -> runner.Summary:
     """Do in this process what `start` does in another."""
+    defaults: dict[str, Any] = {"preset": "mini", "device": "cpu", "jobs": 1, "display": Display(verbosity=-1)}
     return runner.run(
         aggregators=aggregators,
         task_files=[task_file],
-        preset="mini",
         settings=make_settings(epochs),
-        device="cpu",
-        jobs=1,
         results=results,
-        display=Display(verbosity=-1),
+        **defaults | options,
     )
+
+
+class Impatient(Display):
+    """Stops a run after so many statuses."""
+
+    patience = 0
+
+    def update(self, status: Status) -> None:
+        self.patience -= 1
+        if self.patience == 0:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"aggregators": ["em"], "controls": ["random-labels"]},
+        {"aggregators": ["base"], "mdl": True},
+        {"aggregators": ["em"], "controls": ["random-encoder"]},
+        {"aggregators": [], "encoders": ["transformer"], "fine_tune": True},
+        {"aggregators": [], "encoders": ["length"], "probe": "linear"},
+    ],
+    ids=lambda options: "-".join(key for key in options if key != "aggregators"),
+)
+def test_every_kind_of_cell_goes_on(task_file: Path, tmp_path: Path, options: dict[str, Any]) -> None:
+    expected = run(task_file, 3, tmp_path / "whole", **options)
+    display = Impatient(verbosity=-1)
+    for stop in range(40):
+        display.patience = 3 + stop
+        try:
+            summary = run(task_file, 3, tmp_path / "stopped", display=display, **options)
+            break
+        except KeyboardInterrupt:
+            continue
+    assert stop > 0
+    assert summary.finished + summary.skipped == expected.finished
+    assert read_records(tmp_path / "stopped") == read_records(tmp_path / "whole")
+    assert not (tmp_path / "stopped" / "checkpoints").exists()
 
 
 def test_a_disk_with_no_room_for_checkpoints(
