@@ -23,6 +23,7 @@ Outcome = TypeVar("Outcome")
 RunCell = Callable[[Cell, torch.device, Callable[[Status], None]], Outcome]
 
 SECONDS_TO_STOP = 2.5
+"""For checkpoints, when a run is stopped; then the processes are ended whatever they do."""
 SECONDS_IDLE = 300
 """After so long without a cell a process ends; a later one starts anew."""
 
@@ -144,7 +145,7 @@ class _Processes:
 def _run_in_worker(
     run_cell: RunCell[Cell, Outcome], cell: Cell, device: torch.device, threads: int, line: Line
 ) -> Outcome:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # in workers that were started later, too
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the main process as well, which ends this one
     logging.getLogger("probing").setLevel(logging.ERROR)  # The main process has said it.
     torch.set_num_threads(threads)
     with line.calling() as tell, terminable(), unshielded():
