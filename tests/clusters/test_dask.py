@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 import sys
+import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
 from probing.clusters.dask import DaskCluster
+from probing.display import Status
 from probing.errors import ProbingError
 
 distributed = pytest.importorskip("distributed")
@@ -53,3 +56,36 @@ def test_without_dask_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(ProbingError, match=r"--backend dask needs Dask: pip install 'probing\[dask\]'"):  # noqa: SIM117
         with DaskCluster("127.0.0.1:8786", 0.0, torch.device("cpu")).open(print, 1, print):
             pass
+
+
+@pytest.mark.slow
+def test_a_run_that_ends_stops_its_cells(address: str, tmp_path: Path) -> None:
+    begun, ended = tmp_path / "begun", tmp_path / "ended"
+
+    def run_cell(cell: Any, device: torch.device, on_status: Callable[[Status], None]) -> None:
+        begun.touch()
+        try:
+            for _ in range(1200):
+                on_status(Status("cell", 1, 1, 0.5, 0.5, None, 1.0, True))
+                time.sleep(0.05)
+        except Exception as error:
+            ended.write_text(type(error).__name__, encoding="utf-8")
+            raise
+
+    class Parcels:
+        def unpack(self, fetch: Any) -> None:
+            return None
+
+    def wait_for(path: Path) -> None:
+        for _ in range(600):
+            if path.exists():
+                return
+            time.sleep(0.1)
+        raise AssertionError(f"there is no {path.name}")
+
+    with DaskCluster(address, 0.0, torch.device("cpu")).open(run_cell, 1, lambda status: None) as slots:
+        slots.packer.pack = lambda cell: Parcels()  # type: ignore[attr-defined]
+        slots.submit(None)
+        wait_for(begun)
+    wait_for(ended)
+    assert ended.read_text(encoding="utf-8") == "CancelledCellError"
