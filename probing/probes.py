@@ -9,6 +9,7 @@ Shapes: B sentences of a batch, C classes.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -65,6 +66,14 @@ class Probe:
     def count_passes(self, sentences: int) -> int:
         """Return the passes over a training split that are one epoch."""
         return max(self.passes, math.ceil(self.min_steps / math.ceil(sentences / self.batch_size)))
+
+    def stops(self, curve: Sequence[Epoch]) -> bool:
+        """Tell whether a configuration with these epochs behind it is trained no more."""
+        best = list(itertools.accumulate((epoch.dev_accuracy for epoch in curve), max))
+        risen = [0, *(number for number in range(1, len(best)) if best[number] > best[number - 1])]
+        if self.cumulative:
+            return len(best) - len(risen) > self.patience
+        return len(best) - 1 - risen[-1] >= self.patience
 
     def without_hidden_layer(self) -> Probe:
         """Return the probe with linear classifiers in the place of those with hidden units."""
@@ -145,6 +154,14 @@ class Vectors:
     def __len__(self) -> int:
         return len(self.labels)
 
+    def check(self, num_classes: int) -> None:
+        """Make sure that there is a label for each vector, and a class for each label."""
+        if len(self.vectors) != len(self.labels) or not len(self.labels):
+            raise ValueError(f"{len(self.vectors)} vectors must have as many labels. Got {len(self.labels)} instead.")
+        least, largest = int(self.labels.min()), int(self.labels.max())
+        if least < 0 or largest >= num_classes:
+            raise ValueError(f"labels must be 0 to {num_classes - 1}. Got {least} to {largest} instead.")
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
@@ -190,6 +207,8 @@ def fit(
     on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> Fitted:
     """Train all configurations of a probe together, each until it stops, and return the one that is best on dev."""
+    for split in (train, dev):
+        split.check(num_classes)
     inputs = Inputs.measure(train.vectors, standardise=probe.standardise, device=device)
     grid = Grid.build(
         [(item.hidden, item.dropout, item.weight_decay) for item in probe.configurations],
@@ -201,39 +220,52 @@ def fit(
         learning_rate=probe.learning_rate,
     )
     shuffler = torch.Generator().manual_seed(seed)
-    curves: list[list[Epoch]] = [[] for _ in probe.configurations]
-    best: dict[int, tuple[Epoch, Group]] = {}
-    misses = [0] * len(probe.configurations)
+    records = [_Record() for _ in probe.configurations]
     sentences = 0
     for epoch in range(1, probe.max_epochs + 1):
         losses = _train_epoch(probe, grid, inputs, train, shuffler, epoch)
         sentences += probe.count_passes(len(train)) * len(train)
         accuracies = _score(grid, inputs, dev)
-        stopped = []
         for number in grid.active:
-            point = Epoch(epoch, losses[number], accuracies[number])
-            curves[number].append(point)
-            if number not in best or point.dev_accuracy > best[number][0].dev_accuracy:
-                best[number] = point, grid.copy(number)
-                misses[number] = misses[number] if probe.cumulative else 0
-            else:
-                misses[number] += 1
-            if misses[number] >= probe.patience + probe.cumulative:
-                stopped.append(number)
-        leader = max(point.dev_accuracy for point, _ in best.values())
+            records[number].add(Epoch(epoch, losses[number], accuracies[number]), number, grid)
+        leader = max(record.best.dev_accuracy for record in records)
         on_progress(Progress(epoch, probe.max_epochs, 1.0, min(losses.values()), leader, sentences, epoch_ended=True))
-        grid.drop(stopped)
+        grid.drop([number for number in grid.active if probe.stops(records[number].curve)])
         if not grid.active:
             break
     candidates = tuple(
-        Candidate(item, best[number][0], len(curves[number]), tuple(curves[number]))
-        for number, item in enumerate(probe.configurations)
+        Candidate(item, record.best, len(record.curve), tuple(record.curve))
+        for item, record in zip(probe.configurations, records, strict=True)
     )
-    # SentEval compares percentages of two decimals; the first among equals is the weakest penalty or smallest size.
-    number = max(range(len(candidates)), key=lambda index: (round(candidates[index].best.dev_accuracy, 2), -index))
-    weights = best[number][1]
+    number = _choose(candidates)
+    weights = records[number].weights
+    assert weights is not None
     parameters = count_parameters(train.vectors.shape[1], weights.hidden, num_classes)
     return Fitted(candidates[number], candidates, parameters, sentences, weights, inputs)
+
+
+def _choose(candidates: Sequence[Candidate]) -> int:
+    """Return the number of the best on dev, the first among equals: the weakest penalty or smallest size."""
+    accuracies = [round(candidate.best.dev_accuracy, 2) for candidate in candidates]  # as SentEval compares them
+    return accuracies.index(max(accuracies))
+
+
+NO_EPOCH = Epoch(0, math.inf, -math.inf)
+"""Any is better."""
+
+
+@dataclass(slots=True)
+class _Record:
+    """A configuration's epochs so far, and its weights at the best."""
+
+    curve: list[Epoch] = dataclasses.field(default_factory=list)
+    best: Epoch = NO_EPOCH
+    weights: Group | None = None
+
+    def add(self, epoch: Epoch, number: int, grid: Grid) -> None:
+        self.curve.append(epoch)
+        if epoch.dev_accuracy > self.best.dev_accuracy:
+            self.best, self.weights = epoch, grid.copy(number)
 
 
 def _train_epoch(

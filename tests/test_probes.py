@@ -11,7 +11,7 @@ import torch
 from probing import probes
 from probing.errors import ProbingError
 from probing.probes import Configuration, Probe, Vectors, fit
-from probing.training import NonFiniteLossError
+from probing.training import Epoch, NonFiniteLossError
 
 CPU = torch.device("cpu")
 
@@ -118,3 +118,27 @@ def test_a_loss_that_is_not_finite_is_said() -> None:
     broken = Vectors(TRAIN.vectors * float("inf"), TRAIN.labels)
     with pytest.raises(NonFiniteLossError, match="the probe's loss became .*nan.* in epoch 1"):
         run(probes.senteval_probe(), broken)
+
+
+@pytest.mark.parametrize(
+    ("labels", "text"),
+    [
+        ([0, 1, 3], "labels must be 0 to 2. Got 0 to 3 instead."),
+        ([0, -1, 2], "labels must be 0 to 2. Got -1 to 2 instead."),
+        ([0, 1], "3 vectors must have as many labels. Got 2 instead."),
+    ],
+)
+def test_labels_that_are_wrong(labels: list[int], text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        run(probes.PROBES["linear"], Vectors.build(torch.zeros(3, 6), np.array(labels)))
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "in_a_row", "in_all"),
+    [([50], False, False), ([50, 40, 40], True, False), ([50, 40, 60, 50], False, False), ([9, 8, 9, 9], True, True)],
+)
+def test_when_a_configuration_stops(accuracies: list[float], in_a_row: bool, in_all: bool) -> None:
+    curve = [Epoch(number, 1.0, accuracy) for number, accuracy in enumerate(accuracies, 1)]
+    probe = dataclasses.replace(probes.PROBES["linear"], patience=2)
+    assert probe.stops(curve) is in_a_row
+    assert dataclasses.replace(probe, cumulative=True).stops(curve) is in_all
