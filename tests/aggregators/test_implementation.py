@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import functools
+
 import pytest
 import torch
 
@@ -77,6 +79,33 @@ def test_the_reference_is_compiled_once_for_any_number_of_tokens(monkeypatch):
         assert agreement.shape == (tokens, 3, 4)
     compile_reference.cache_clear()
     assert calls == [(reference_simple_routing, {"dynamic": True})]
+
+
+@pytest.mark.slow
+@compiled
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("function", [em_routing, simple_routing])
+def test_what_a_gpu_runs_gives_the_same(function, monkeypatch):
+    """The branch of a GPU, with torch.compile for this machine's processor: compiled once for any number of tokens."""
+    testing = pytest.importorskip("torch._dynamo.testing")
+    backend = testing.CompileCounterWithBackend("inductor")
+    monkeypatch.setattr(torch, "compile", functools.partial(torch.compile, backend=backend, fullgraph=True))
+    torch.manual_seed(0)
+    counts = []
+    compile_reference.cache_clear()
+    for tokens in (5, 9, 17):
+        betas = [torch.randn(16) for _ in range(2 if function is em_routing else 0)]
+        inputs = [tensor.requires_grad_() for tensor in (torch.randn(tokens, 4, 16, 1), *betas)]
+        found = []
+        for chosen in ("compiled", "plain"):
+            monkeypatch.setattr(implementations, "choose", lambda *_, chosen=chosen: chosen)
+            capsules, agreement = function(*inputs)
+            found.append([capsules, agreement, *torch.autograd.grad(capsules.square().sum(), inputs)])
+        for actual, expected in zip(*found, strict=True):
+            torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-5)
+        counts.append(backend.frame_count)
+    compile_reference.cache_clear()
+    assert 0 < counts[0] == counts[1] == counts[2]
 
 
 def test_without_kernels_fused_is_refused(monkeypatch):
