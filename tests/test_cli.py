@@ -209,7 +209,7 @@ def test_report_writes_a_file_and_describe_prints_json(tmp_path: Path, monkeypat
     Path("task.tsv").write_text(GOOD, encoding="utf-8")
     assert probe("run", "--task-file", "task.tsv", "--aggregator", "base", "-q", *FAST) == (0, "", "")
     assert probe("report", "--format", "latex", "-o", "table.tex")[:2] == (0, "")
-    assert Path("table.tex").read_text(encoding="utf-8").startswith(r"\begin{table*}")
+    assert Path("table.tex").read_text(encoding="utf-8").splitlines()[1] == r"\begin{table*}[t]"
     code, out, _ = probe("describe", "--aggregator", "em", "--json")
     description = json.loads(out)
     assert code == 0
