@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -53,16 +54,23 @@ class Ended:
 
 
 def find_waiting(cells: Iterable[Cell], store: Store, *, force: bool) -> list[Waiting]:
-    """Return the cells without a whole record of their success under their name in tables, or all."""
+    """Return the cells without a whole record of their success, or all."""
     waiting = []
     for cell in cells:
         key, path = cell.key, cell.record_path(store)
         seen = _look(path)
         result = None if force or seen is None else _read(path, key)
-        renamed = result is not None and result.model.label != cell.model.label  # the row gets its new name
-        if result is None or result.status != "finished" or renamed:
+        if result is None or result.status != "finished":
             waiting.append(Waiting(cell, key, path, seen))
     return waiting
+
+
+def rename_rows(cells: Iterable[Cell], store: Store) -> None:
+    """Give the records of cells the names that their rows have now; the numbers stay."""
+    for cell in cells:
+        result = _read(cell.record_path(store), cell.key)
+        if result is not None and result.model.label != cell.model.label:
+            store.save(dataclasses.replace(result, model=cell.model))
 
 
 def execute(

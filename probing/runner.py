@@ -25,7 +25,7 @@ from probing.display import Display, format_seconds
 from probing.encoders.encoder import Recipe
 from probing.errors import ProbingError
 from probing.estimates import Plan, make_plan
-from probing.execution import Waiting, execute, find_waiting, run_far_away
+from probing.execution import Waiting, execute, find_waiting, rename_rows, run_far_away
 from probing.model.description import Description
 from probing.model.description import describe as describe_model
 from probing.registry import AGGREGATORS
@@ -82,6 +82,7 @@ def run(*, display: Display | None = None, **options: Any) -> Summary:
     with display.listening():
         ready = prepare(display=display, **options)
         _check_writable(ready.store)
+        rename_rows(ready.chosen.cells, ready.store)
         _embed([item.cell for item in ready.waiting], ready.chosen.recipes, ready.chosen.device, display)
         return _execute(ready, display)
 

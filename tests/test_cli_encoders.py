@@ -37,7 +37,7 @@ def test_an_encoder_is_run_reported_cached_and_cleared() -> None:
     assert "Length" in probe("report")[1]
     assert "1 of 1 cells are already in results and skipped" in probe(*run)[2]
     renamed = [argument.replace("length", "My words=length") for argument in run]
-    assert "[1/1] task My words seed 0: test 100.00" in probe(*renamed)[2]
+    assert "1 of 1 cells are already in results and skipped" in probe(*renamed)[2]
     assert [line.split("  ")[0] for line in probe("report")[1].splitlines() if "100.00" in line] == ["My words"]
     assert probe("cache", "list")[1].splitlines()[2].split()[:6] == ["length", "task", "24", "1", "1", "float32"]
     assert probe("cache", "clear", "--encoder", "length")[1].startswith("1 entries deleted, 0.0 MB")
