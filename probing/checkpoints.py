@@ -97,7 +97,8 @@ class Checkpoint:
         except (OSError, SafetensorError, RuntimeError, ValueError, KeyError) as error:
             # Beyond the disk's errors: a user's module can hold tensors that safetensors does not know.
             if not self._warned:
-                self.on_note(f"{self.path}: no checkpoint can be written ({error}). The training goes on without")
+                reason = _describe(error)
+                self.on_note(f"{self.path}: no checkpoint can be written ({reason}). The training goes on without")
             self._warned = True
         self._saved_at = self.stopwatch.seconds
         self._seconds_to_save = self._saved_at - began
@@ -130,6 +131,7 @@ class Checkpoint:
         """Put the state where the checkpoint was; without a sound one, leave it as it is and return False."""
         if self.path is None or not self.path.is_file():
             return False
+        _remove(self.path.parent, keep=(".safetensors", ".damaged"))
         try:
             with safe_open(self.path, "pt") as file:
                 header = file.metadata() or {}
@@ -139,7 +141,7 @@ class Checkpoint:
                 raise ValueError("its checksum is wrong")
             state.restore(tensors, about["facts"])
         except (OSError, SafetensorError, ArithmeticError, LookupError, RuntimeError, TypeError, ValueError) as error:
-            self._set_aside(self.path, " ".join(str(error).split()) or type(error).__name__)
+            self._set_aside(self.path, _describe(error))
             return False
         torch.set_num_threads(about["threads"])  # another number of threads could change the last digits
         self.stopwatch.add(about["seconds"])
@@ -176,10 +178,8 @@ def find_folder(record: Path) -> Path:
 def discard(record: Path) -> None:
     """Remove the checkpoints of a cell, and what a killed process left of them; what was set aside stays."""
     folder = find_folder(record)
-    with contextlib.suppress(OSError):
-        for path in folder.iterdir():
-            if path.suffix != ".damaged":
-                path.unlink(missing_ok=True)
+    _remove(folder, keep=(".damaged",))
+    with contextlib.suppress(OSError):  # not empty, or not there
         folder.rmdir()
         folder.parent.rmdir()
 
@@ -190,6 +190,18 @@ def discard_finished(results: Path, unfinished: Collection[Path]) -> None:
         record = results / f"{folder.name}.json"
         if record not in unfinished and record.is_file():
             discard(record)
+
+
+def _remove(folder: Path, *, keep: tuple[str, ...]) -> None:
+    """Remove a cell's files but some; what a process was writing when it was killed goes in any case."""
+    with contextlib.suppress(OSError):
+        for path in folder.iterdir():
+            if path.suffix not in keep:
+                path.unlink(missing_ok=True)
+
+
+def _describe(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def check_fit(tensors: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:

@@ -307,6 +307,15 @@ def test_checkpoints_are_dropped_with_their_leftovers_but_what_was_set_aside_sta
     discard(tmp_path / "never--there.json")
 
 
+def test_what_a_killed_process_was_writing_is_removed_by_the_next(tmp_path: Path) -> None:
+    make(tmp_path).save(Numbers())
+    for name in (".tmpx9Zq3A", "training.partial", "training-2.safetensors", "training.safetensors.damaged"):
+        (tmp_path / name).write_bytes(b"half")
+    assert resume(tmp_path)[0] is not None
+    left = ["training-2.safetensors", "training.safetensors", "training.safetensors.damaged"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == left
+
+
 def test_checkpoints_of_cells_with_a_record_are_leftovers(tmp_path: Path) -> None:
     records = {name: tmp_path / f"own--{name}.json" for name in ("recorded", "forced", "unfinished")}
     for record in records.values():
