@@ -10,8 +10,9 @@ Shares are fractions, not percentages.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
@@ -23,8 +24,13 @@ RESAMPLES = 10_000
 SEED = 20_190_602
 """Of the resampling, so that the same records always give the same report."""
 
+NORMAL = 0.1
+"""Up to this ratio E|x|³ / (σ³ √n), which a hundred sentences that differ have, a mean over n sentences is drawn from
+the normal distribution: it is as good as normal (Berry & Esseen)."""
+
 Right = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
+Draw = Callable[[], Floats]
 Test = Literal["mcnemar", "randomisation", "bootstrap"]
 
 
@@ -110,29 +116,40 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return [float(value) for value in corrected]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Comparison:
-    """The difference of two models' accuracies, first - second, paired on the same test sentences."""
+    """The difference of two models' accuracies, first - second, paired on the same test sentences.
+
+    What is drawn by chance is drawn when it is needed: tables of a thousand comparisons need little of it.
+    """
 
     difference: float
     test: Test
     """What `p` is by: for one seed each McNemar's, for several the bootstrap, else approximate randomisation."""
-    deviations: Floats
-    """The bootstrap: how far differences of resampled seeds and sentences lie from the one observed."""
+    draw_deviations: Draw
     parts: tuple[Part, ...]
     """Of the difference's variance."""
-    swapped: Floats
-    """Approximate randomisation: differences after each sentence's two answers were swapped or not, by chance."""
+    draw_swapped: Draw
     discordant: tuple[int, int] | None = None
     """For one seed each: the sentences that only the first, and only the second model has right."""
+
+    @cached_property
+    def deviations(self) -> Floats:
+        """The bootstrap: how far differences of resampled seeds and sentences lie from the one observed."""
+        return self.draw_deviations()
+
+    @cached_property
+    def swapped(self) -> Floats:
+        """Approximate randomisation: differences after each sentence's two answers were swapped or not, by chance."""
+        return self.draw_swapped()
 
     def turned(self) -> Comparison:
         """Return the same comparison the other way round, second - first."""
         return replace(
             self,
             difference=-self.difference,
-            deviations=-self.deviations,
-            swapped=-self.swapped,
+            draw_deviations=lambda: -self.deviations,
+            draw_swapped=lambda: -self.swapped,
             discordant=self.discordant and self.discordant[::-1],
         )
 
@@ -183,22 +200,24 @@ def compare(first: Right, second: Right, *, stream: int = 0) -> Comparison:
     """
     if first.shape[1] != second.shape[1]:
         raise ValueError(f"paired models must answer the same sentences. Got {first.shape[1]} and {second.shape[1]}")
-    rng = np.random.default_rng([SEED, stream])
     pair = (first, second)
     values, counts = _count_differences(first, second)
     single = [len(right) == 1 for right in pair]
-    seed_parts = [_seed_part(right) for right in pair if len(right) > 1]
-    sentences, sentence_part = _resample_sentences(values, counts, _residual(first) + _residual(second), rng)
-    deviations = sentences
-    for right in pair:
-        if len(right) > 1:
-            deviations = deviations + _resample_seeds(right, rng)
+    sentences = _Sentences(values, counts, _residual(first) + _residual(second))
+
+    def draw_deviations() -> Floats:
+        deviations = sentences.draw(np.random.default_rng([SEED, stream]))
+        for place, right in enumerate(pair, 1):
+            if len(right) > 1:
+                deviations = deviations + _resample_seeds(right, (SEED, stream, place))
+        return deviations
+
     return Comparison(
         difference=float(first.mean() - second.mean()),
         test="mcnemar" if all(single) else "randomisation" if any(single) else "bootstrap",
-        deviations=deviations,
-        parts=(*seed_parts, sentence_part),
-        swapped=_swap(values, counts, rng),
+        draw_deviations=draw_deviations,
+        parts=(*(_seed_part(right) for right in pair if len(right) > 1), sentences.part),
+        draw_swapped=lambda: _swap(values, counts, np.random.default_rng([SEED, stream, 0])),
         discordant=(int(counts[values > 0].sum()), int(counts[values < 0].sum())) if all(single) else None,
     )
 
@@ -210,9 +229,9 @@ def average_comparisons(comparisons: Sequence[Comparison]) -> Comparison:
     return Comparison(
         difference=math.fsum(one.difference for one in comparisons) / number,
         test="bootstrap" if kinds == {"bootstrap"} else "randomisation",
-        deviations=np.mean([one.deviations for one in comparisons], axis=0),
+        draw_deviations=lambda: np.mean([one.deviations for one in comparisons], axis=0),
         parts=tuple(Part(part.variance / number**2, part.freedom) for one in comparisons for part in one.parts),
-        swapped=np.mean([one.swapped for one in comparisons], axis=0),
+        draw_swapped=lambda: np.mean([one.swapped for one in comparisons], axis=0),
     )
 
 
@@ -263,34 +282,47 @@ def _count_differences(first: Right, second: Right) -> tuple[Floats, npt.NDArray
     return np.arange(len(counts)) / (of_first * of_second) - 1, counts
 
 
-def _resample_sentences(
-    values: Floats, counts: npt.NDArray[np.int64], residual: float, rng: np.random.Generator
-) -> tuple[Floats, Part]:
-    """Return deviations of the mean over resampled sentences, and their variance.
+class _Sentences:
+    """The mean over resampled sentences: its deviations, and their variance.
 
     Half a sentence is added for each of the four outcomes of a pair (Agresti & Min 2005), so that two models that never
     differ in n sentences are not said to be equal. Drawing n sentences is drawing how often each difference occurs.
     """
-    sentences = int(counts.sum())
-    shares = counts / (sentences + 2)
-    shares[[0, -1, len(shares) // 2]] += np.array([0.5, 0.5, 1.0]) / (sentences + 2)
-    values, shares = values[shares > 0], shares[shares > 0]
-    mean = float(values @ shares)
-    spread = float(np.square(values - mean) @ shares)
-    kept = max(0.0, 1 - residual / spread)
-    drawn = rng.multinomial(sentences + 2, shares, size=RESAMPLES) @ values / (sentences + 2) - mean
-    return drawn * math.sqrt(kept), Part(spread * kept / (sentences + 2), max(1, sentences - 1))
+
+    def __init__(self, values: Floats, counts: npt.NDArray[np.int64], residual: float) -> None:
+        sentences = int(counts.sum())
+        shares = counts / (sentences + 2)
+        shares[[0, -1, len(shares) // 2]] += np.array([0.5, 0.5, 1.0]) / (sentences + 2)
+        self.size, self.shares = sentences + 2, shares[shares > 0]
+        self.deviations = values[shares > 0] - float(values @ shares)
+        self.spread = float(np.square(self.deviations) @ self.shares)
+        self.kept = max(0.0, 1 - residual / self.spread)
+        self.part = Part(self.spread * self.kept / self.size, max(1, sentences - 1))
+
+    def draw(self, rng: np.random.Generator) -> Floats:
+        third_moment = float(np.abs(self.deviations) ** 3 @ self.shares)
+        if third_moment <= NORMAL * self.spread**1.5 * math.sqrt(self.size):
+            return rng.normal(0, math.sqrt(self.part.variance), RESAMPLES)
+        drawn = rng.multinomial(self.size, self.shares, size=RESAMPLES) @ self.deviations / self.size
+        return np.asarray(drawn * math.sqrt(self.kept), dtype=np.float64)
 
 
-def _resample_seeds(right: Right, rng: np.random.Generator) -> Floats:
+def _resample_seeds(right: Right, stream: tuple[int, ...]) -> Floats:
     """Return deviations of the mean over resampled seeds, widened as S of S seeds vary too little (Rao & Wu 1988)."""
     accuracies = right.mean(axis=1)
     seeds = len(accuracies)
     part = _seed_part(right)
     if part.freedom > seeds - 1:  # the seeds do not differ beyond the noise of n answers, which is normal
-        return rng.normal(0, math.sqrt(part.variance), RESAMPLES)
-    drawn = accuracies[rng.integers(seeds, size=(RESAMPLES, seeds))].mean(axis=1) - accuracies.mean()
+        return np.random.default_rng(stream).normal(0, math.sqrt(part.variance), RESAMPLES)
+    drawn = _draw_seeds(seeds, RESAMPLES, stream) @ (accuracies - accuracies.mean())
     return np.asarray(drawn * math.sqrt(seeds / (seeds - 1)), dtype=np.float64)
+
+
+@lru_cache(maxsize=32)
+def _draw_seeds(seeds: int, resamples: int, stream: tuple[int, ...]) -> npt.NDArray[np.float32]:
+    """Return which share of a resample each seed is: the same draws serve for all models of a column."""
+    counts = np.random.default_rng(stream).multinomial(seeds, np.full(seeds, 1 / seeds), size=resamples)
+    return (counts / seeds).astype(np.float32)
 
 
 def _swap(values: Floats, counts: npt.NDArray[np.int64], rng: np.random.Generator) -> Floats:

@@ -100,7 +100,7 @@ def test_seeds_that_agree_by_luck_leave_the_noise_of_their_answers():
     residuals = right - right.mean(axis=1, keepdims=True) - right.mean(axis=0) + right.mean()
     assert part.variance == pytest.approx(np.square(residuals).sum() / (2 * 9) / 30)
     assert part.freedom == 2 * 9
-    deviations = statistics._resample_seeds(right, np.random.default_rng(0))
+    deviations = statistics._resample_seeds(right, (0,))
     assert np.std(deviations) == pytest.approx(math.sqrt(part.variance), rel=0.03)
 
 
@@ -238,7 +238,7 @@ def test_the_p_value_of_the_bootstrap_is_that_of_scaled_deviations():
     rng = np.random.default_rng(4)
     deviations = rng.normal(0, 0.01, 20_000)
     parts = (Part(0.00006, 3), Part(0.00004, 999))
-    comparison = Comparison(0.02, "bootstrap", deviations, parts, np.zeros(1))
+    comparison = Comparison(0.02, "bootstrap", lambda: deviations, parts, lambda: np.zeros(1))
     freedom = add_parts(parts).freedom
     scaled = np.abs(deviations * np.sqrt(freedom / rng.chisquare(freedom, len(deviations))))
     assert comparison.p == pytest.approx(np.mean(scaled >= 0.02), abs=0.004)

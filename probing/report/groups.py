@@ -243,26 +243,25 @@ def _make_descriptions(results: Sequence[Result]) -> dict[str, DescriptionLength
 
 
 def _make_cell(pairs: Sequence[tuple[Result, Scores]]) -> Cell:
-    golds = []
+    first, first_scores = pairs[0]
     for result, scores in pairs:
         if len(scores.gold) != len(scores.predictions) or not scores.gold:
             raise ProbingError(
                 f"the record of {result.task} {result.model.label} seed {result.seed} has {len(scores.gold)} test "
                 f"labels and {len(scores.predictions)} predictions. Run the cell again with --force"
             )
-        golds.append((tuple(scores.classes), np.asarray(scores.gold, dtype=np.int32).tobytes()))
-    if len(set(golds)) > 1:
-        seeds = ", ".join(str(result.seed) for result, _ in pairs)
-        first = pairs[0][0]
-        raise ProbingError(
-            f"the records of {first.task} {first.model.label}, seeds {seeds}, have different test labels for the same "
-            "file. Run the cells again with --force"
-        )
-    right = np.array([np.equal(scores.gold, scores.predictions) for _, scores in pairs])
+        if scores.gold != first_scores.gold or list(scores.classes) != list(first_scores.classes):
+            seeds = ", ".join(str(result.seed) for result, _ in pairs)
+            raise ProbingError(
+                f"the records of {first.task} {first.model.label}, seeds {seeds}, have different test labels for the "
+                "same file. Run the cells again with --force"
+            )
+    gold = np.asarray(first_scores.gold, dtype=np.int32)
+    right = np.array([scores.predictions for _, scores in pairs], dtype=np.int32) == gold
     return Cell(
         records=[result for result, _ in pairs],
         scores=[scores for _, scores in pairs],
         right=right,
-        gold=golds[0],
+        gold=(tuple(first_scores.classes), gold.tobytes()),
         interval=accuracy_interval(right),
     )
