@@ -105,8 +105,15 @@ class _Vote(torch.autograd.Function):
             heads_THd = heads_THd.detach().requires_grad_(heads_THd.requires_grad)
         with torch.enable_grad():
             capsules = votes.make_capsules(heads_THd)
-        by_capsules, by_weight = votes.differentiate_vote(capsules if create_graph else capsules.detach(), *upstream)
+        by_capsules, by_weight = votes.differentiate_vote(capsules, *upstream)
         inputs = [heads_THd, *parameters]
         needed = [each for each in inputs if each.requires_grad]
-        found = iter(torch.autograd.grad(capsules, needed, by_capsules, create_graph=create_graph) if needed else ())
+        if not needed:
+            return None, by_weight, *[None] * len(inputs)
+        if create_graph:
+            found = iter(torch.autograd.grad(capsules, needed, by_capsules, create_graph=True))
+        else:  # the same by way of a number: asked for a tensor's gradient, torch would import its compiler first
+            with torch.enable_grad():
+                product = torch.dot(capsules.flatten(), by_capsules.flatten())
+            found = iter(torch.autograd.grad(product, needed))
         return None, by_weight, *[next(found) if each.requires_grad else None for each in inputs]
