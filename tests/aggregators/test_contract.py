@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 import torch
 
@@ -100,3 +103,19 @@ def test_state_can_be_saved_and_loaded(factory, settings, heads):
     aggregator, other = build(factory, settings), build(factory, settings)
     other.load_state_dict(aggregator.state_dict())
     assert torch.equal(aggregator(heads), other(heads))
+
+
+def test_a_step_loads_no_compiler():
+    """Torch's own takes longer to import than all else before the first step."""
+    script = (
+        "import sys, torch\n"
+        "from probing.registry import AGGREGATORS\n"
+        "from probing.model.classifier import build_aggregator\n"
+        "for name in AGGREGATORS.builtins:\n"
+        "    settings = {'num_capsules': 16, 'iterations': 3, 'votes': 'shared'}\n"
+        "    aggregator = build_aggregator(AGGREGATORS.find(name).object, 16, 4, settings)\n"
+        "    aggregator(torch.ones(3, 4, 4, requires_grad=True)).sum().backward()\n"
+        "print(*sorted({'torch._dynamo', 'torch._inductor', 'sympy', 'triton'} & sys.modules.keys()))\n"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert run.stdout == "\n"
