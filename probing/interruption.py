@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import signal
 import threading
 import time
@@ -22,15 +23,17 @@ class Terminated(KeyboardInterrupt):
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """Let SIGTERM end the block as Ctrl-C would."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, _terminate)
+    """Let SIGTERM end the block as Ctrl-C does; while a module is imported, both end the process at once."""
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        before[signal.SIGTERM] = signal.signal(signal.SIGTERM, _stop)
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # it may be ignored
+            before[signal.SIGINT] = signal.signal(signal.SIGINT, _stop)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before if before is not None else signal.SIG_DFL)
+        for number, handler in before.items():
+            signal.signal(number, handler if handler is not None else signal.SIG_DFL)
 
 
 @contextmanager
@@ -100,5 +103,13 @@ class Hold:
         self._handlers[number](number, frame)
 
 
-def _terminate(number: int, frame: FrameType | None) -> None:
-    raise Terminated
+def _stop(number: int, frame: FrameType | None) -> None:
+    if _is_importing(frame):  # one that is broken off can crash in compiled code, or leave half a module
+        os._exit(128 + number)
+    raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
+
+
+def _is_importing(frame: FrameType | None) -> bool:
+    while frame is not None and frame.f_code.co_filename != "<frozen importlib._bootstrap>":
+        frame = frame.f_back
+    return frame is not None

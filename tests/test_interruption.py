@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +23,34 @@ def test_sigterm_ends_a_block_as_ctrl_c_would() -> None:
         signal.raise_signal(signal.SIGTERM)
     assert type(stopped.value) is Terminated
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_import_is_not_broken_off_but_the_process_ended(tmp_path: Path, number: int, code: int) -> None:
+    """Else this module would take the signal for a mistake of its own, and go on."""
+    (tmp_path / "stubborn.py").write_text(
+        f"import signal\ntry:\n    signal.raise_signal({int(number)})\nexcept BaseException:\n    print('going on')\n",
+        encoding="utf-8",
+    )
+    program = "from probing.interruption import terminable\nwith terminable():\n    import stubborn"
+    child = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, preexec_fn=listen, check=False
+    )
+    assert (child.returncode, child.stdout, child.stderr) == (code, "", "")
+
+
+def listen() -> None:
+    """Receive Ctrl-C even if these tests run where it is ignored, in the background of a shell."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def test_what_is_ignored_stays_so() -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with terminable():
+            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def do_steps(hold: Hold, *steps: list[int]) -> list[str]:

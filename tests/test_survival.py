@@ -71,7 +71,11 @@ def start(task_file: Path, epochs: int) -> Start:
         command += ["--device", "cpu", "--results", results, *options]
         command += [part for setting in make_settings(epochs) for part in ("--set", setting)]
         return subprocess.Popen(
-            [str(part) for part in command], stderr=subprocess.PIPE, text=True, start_new_session=True
+            [str(part) for part in command],
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # the background of a shell ignores it
         )
 
     return begin
