@@ -31,13 +31,16 @@ def train(
     fused: bool = True,
     dtype: torch.dtype = torch.float32,
     offset: int = 0,
+    zeros: float = 0.0,
+    standardise: bool = True,
     passes: int = 2,
 ) -> tuple[Grid, torch.Tensor]:
-    """Train for some passes; the vectors are columns `offset` to `offset + dim` of a wider matrix."""
+    """Train for some passes; the vectors are columns `offset` to `offset + dim` of a wider matrix, some of them 0."""
     generator = torch.Generator().manual_seed(0)
     vectors = torch.randn(sentences, dim + 2 * offset, generator=generator).to(dtype)[:, offset : offset + dim]
+    vectors[torch.rand(sentences, dim, generator=generator) < zeros] = 0
     labels = torch.randint(classes, (sentences,), generator=generator)
-    inputs = Inputs.measure(vectors, standardise=True, device=CPU)
+    inputs = Inputs.measure(vectors, standardise=standardise, device=CPU)
     grid = Grid.build(
         configurations,
         input_dim=dim,
@@ -118,14 +121,23 @@ def test_vectors_may_be_part_of_a_wider_matrix() -> None:
 
 
 @compiled
+@pytest.mark.parametrize("standardise", [True, False])
+@pytest.mark.parametrize("zeros", [0.9, 0.95, 0.98, 1.0])
+def test_vectors_that_are_mostly_zero(zeros: float, standardise: bool) -> None:
+    compare(GRIDS[3], dim=203, zeros=zeros, standardise=standardise)
+    compare(GRIDS[2], dim=96, zeros=zeros, standardise=standardise, batch_size=33)
+
+
+@compiled
+@pytest.mark.parametrize("zeros", [0.0, 0.97])
 @pytest.mark.parametrize("configurations", GRIDS)
-def test_threads_change_no_bit(configurations: Configurations, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_change_no_bit(configurations: Configurations, zeros: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fused_descent, "PRODUCTS_FOR_THREADS", 0)
     grids = []
     before = torch.get_num_threads()
     for threads in (1, 2):
         torch.set_num_threads(threads)
-        grids.append(train(configurations, classes=23))
+        grids.append(train(configurations, classes=23, dim=100, zeros=zeros))
     torch.set_num_threads(before)
     (one, losses), (two, others) = grids
     assert torch.equal(losses, others)

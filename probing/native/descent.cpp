@@ -7,10 +7,7 @@
 //
 // Shapes: B sentences of a batch (padded to PANEL), D inputs, G configurations, H hidden units, C classes, K inputs of
 // the second layer (the hidden units, a constant 1, zeros up to a whole vector).
-#include <algorithm>
-#include <vector>
-
-#include "tiles.h"
+#include "sparse.h"
 
 using namespace descent;
 
@@ -30,17 +27,6 @@ struct Group {
         one.dropout += g, one.weight_decay += g, one.losses += g;
         return one;
     }
-};
-
-struct Batches {
-    const float* vectors;
-    int64_t stride, dim;
-    const float *mean, *scale;  // (dim,)
-    const int64_t *labels, *order;
-    int64_t count, size;
-
-    int64_t steps() const { return (count + size - 1) / size; }
-    int64_t length(int64_t step) const { return std::min(size, count - step * size); }
 };
 
 namespace {
@@ -75,16 +61,14 @@ double subtract_targets(float* scores, int64_t classes, int64_t stride, const in
 class Training {
   public:
     Training(const Group& group, const Adam& adam, const Batches& batches)
-        : group_(group), adam_(adam), batches_(batches), width_(round_up(batches.size, PANEL)) {
-        const Layer& first = group.layers[0];
-        outputs_.resize(group.configurations * first.rows * width_);
-        turned_.resize(width_ * first.columns);
-        labels_.resize(2 * width_);
-        losses_.resize(group.configurations * width_ / VECTOR);
-        for (auto& inputs : inputs_) {
-            inputs.resize(width_ * first.columns);
-            for (int64_t b = 0; b < width_; ++b) inputs[b * first.columns + batches.dim] = 1.0f;
-        }
+        : group_(group),
+          adam_(adam),
+          batches_(batches),
+          batch_{Batch(batches, group.layers[0].columns), Batch(batches, group.layers[0].columns)},
+          sparse_(batches, group.layers[0].columns),
+          width_(batch_[0].width),
+          outputs_(group.configurations * group.layers[0].rows * width_),
+          losses_(group.configurations * width_ / VECTOR) {
         if (group.hidden) {
             units_.resize(group.configurations * group.layers[1].columns * width_);
             turned_units_.resize(units_.size());
@@ -103,21 +87,28 @@ class Training {
     // Learns from a batch and computes the outputs for the next; before the first batch there is nothing to learn.
     void run_step(int64_t number) {
         const bool learns = number >= 0, goes_on = number + 1 < batches_.steps();
-        if (goes_on)
-            for (int64_t b = 0; b < width_; b += PANEL) gather(number + 1, b);
+        const Batch& batch = batch_[number & 1];
+        Batch& next = batch_[(number + 1) & 1];
+        if (goes_on) next.read_batch(number + 1);
         if (learns)
             for (int64_t g = 0; g < group_.configurations; ++g)
                 group_.hidden ? learn_scores(number, g) : find_errors(number, g, outputs_.data());
         const Layer& layer = group_.layers[0];
-        const Lesson lesson = make_lesson(number, inputs_[number & 1].data());
-        const Panels panels{turned_.data(), PANEL, PANEL * layer.columns};
+        const Lesson lesson = make_lesson(number, batch.rows.data());
+        const Panels panels{next.panels.data(), PANEL, PANEL * layer.columns};
         const Tiles tiles(group_.configurations * layer.rows);
         for (int64_t tile = 0; tile < tiles.count; ++tile)
             tiles.visit(tile, [&](int64_t row, auto count) {
                 constexpr int R = decltype(count)::value;
                 float* const outputs = outputs_.data() + row * width_;
-                if (learns) learn<R>(layer, row, lesson, outputs, width_);
-                if (goes_on) project<R>(layer, row, panels, outputs, width_);
+                if (learns && batch.sparse())
+                    sparse_.learn<R>(layer, row, lesson, batch, outputs);
+                else if (learns)
+                    learn<R>(layer, row, lesson, outputs, width_);
+                if (goes_on && next.sparse())
+                    sparse_.project<R>(layer, row, next, outputs);
+                else if (goes_on)
+                    project<R>(layer, row, panels, outputs, width_);
             });
     }
 
@@ -125,29 +116,12 @@ class Training {
         return {inputs, batches_.length(number), group_.weight_decay, Step(adam_, adam_.steps + number + 1)};
     }
 
-    // Makes the inputs of a panel of sentences, also turned.
-    void gather(int64_t number, int64_t first) {
-        const int64_t D = group_.layers[0].columns, dim = batches_.dim;
-        const int64_t end = std::min(first + PANEL, batches_.length(number));
-        float* const inputs = inputs_[number & 1].data();
-        for (int64_t b = first; b < end; ++b) {
-            const int64_t sentence = batches_.order[number * batches_.size + b];
-            const float* const vector = batches_.vectors + sentence * batches_.stride;
-            labels_[(number & 1) * width_ + b] = batches_.labels[sentence];
-            int64_t d = 0;
-            for (; d + VECTOR <= dim; d += VECTOR)
-                write(inputs + b * D + d, (read(vector + d) - read(batches_.mean + d)) * read(batches_.scale + d));
-            for (; d < dim; ++d) inputs[b * D + d] = (vector[d] - batches_.mean[d]) * batches_.scale[d];
-        }
-        transpose(inputs + first * D, PANEL, D, D, turned_.data() + first * D, PANEL);
-    }
-
     // Turns a configuration's scores into errors.
     void find_errors(int64_t number, int64_t g, float* scores) {
         const int64_t length = batches_.length(number), C = group_.classes;
         for (int64_t b = 0; b < length; b += VECTOR)
             losses_[(g * width_ + b) / VECTOR] += subtract_targets(
-                scores + g * C * width_ + b, C, width_, labels_.data() + (number & 1) * width_ + b,
+                scores + g * C * width_ + b, C, width_, batch_[number & 1].labels.data() + b,
                 std::min<int64_t>(VECTOR, length - b), 1.0f / static_cast<float>(length));
     }
 
@@ -201,9 +175,10 @@ class Training {
     const Group group_;
     const Adam& adam_;
     const Batches& batches_;
-    int64_t width_;
-    std::vector<float> outputs_, turned_, inputs_[2], units_, turned_units_, scores_;
-    std::vector<int64_t> labels_;
+    Batch batch_[2];  // of even and of odd numbers
+    Sparse sparse_;
+    int64_t width_;  // B, padded
+    std::vector<float> outputs_, units_, turned_units_, scores_;
     std::vector<double> losses_;
 };
 

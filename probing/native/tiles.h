@@ -1,4 +1,4 @@
-// One tile of a layer's rows: its outputs for a batch, its gradient, its step of Adam; and matrices turned over.
+// One tile of a layer's rows: its outputs for a batch, its gradient, its step of Adam.
 //
 // Shapes: B sentences of a batch (padded to PANEL), D inputs, R rows of a tile.
 #pragma once
@@ -35,11 +35,12 @@ struct Adam {
 
 // The constants of one step.
 struct Step {
-    float rate, correction, beta2, epsilon, keep1, keep2;
+    float rate, correction, beta1, beta2, epsilon, keep1, keep2;
 
     Step(const Adam& adam, int64_t number)
         : rate(static_cast<float>(adam.rate / (1 - std::pow(adam.beta1, number)))),
           correction(static_cast<float>(1 / std::sqrt(1 - std::pow(adam.beta2, number)))),
+          beta1(static_cast<float>(adam.beta1)),
           beta2(static_cast<float>(adam.beta2)),
           epsilon(static_cast<float>(adam.epsilon)),
           keep1(static_cast<float>(1 - adam.beta1)),
@@ -93,29 +94,31 @@ struct Lesson {
     Step step;
 };
 
+// One step of Adam for eight weights; the L2 penalty comes to the gradient.
+ALWAYS_INLINE void move(const Layer& layer, int64_t at, Part gradient, float decay, const Step& step) {
+    const Part weight = read(layer.weights + at);
+    gradient += weight * decay;
+    const Part mean = read(layer.means + at) * step.beta1 + gradient * step.keep1;
+    const Part square = read(layer.squares + at) * step.beta2 + gradient * gradient * step.keep2;
+    write(layer.means + at, mean);
+    write(layer.squares + at, square);
+    write(layer.weights + at, weight - mean * step.rate / (root(square) * step.correction + step.epsilon));
+}
+
 // One step of R rows, V vectors of their columns: the gradient from errors (R, B) and inputs, then Adam.
 template <int R, int V>
 ALWAYS_INLINE void descend(const Layer& layer, int64_t row, int64_t column, const Lesson& lesson, const float* errors,
                            int64_t width) {
     const int64_t at = row * layer.columns + column;
-    float *const weights = layer.weights + at, *const means = layer.means + at, *const squares = layer.squares + at;
     for (int r = R; r < 2 * R; ++r)  // of the next tile, into the second-level cache
-        for (const float* rows : {weights, means, squares}) __builtin_prefetch(rows + r * layer.columns, 1, 2);
+        for (const float* state : {layer.weights, layer.means, layer.squares})
+            __builtin_prefetch(state + at + r * layer.columns, 1, 2);
     Part sum[R][V];
     multiply<R, V>(errors, width, lesson.inputs + column, layer.columns, lesson.length, sum);
     const Step step = lesson.step;
     UNROLL for (int r = 0; r < R; ++r) {
         const float decay = lesson.weight_decay[(row + r) / layer.rows];
-        UNROLL for (int v = 0; v < V; ++v) {
-            const int64_t place = r * layer.columns + VECTOR * v;
-            const Part weight = read(weights + place), gradient = sum[r][v] + weight * decay;
-            Part mean = read(means + place), square = read(squares + place);
-            mean += (gradient - mean) * step.keep1;
-            square = square * step.beta2 + gradient * gradient * step.keep2;
-            write(means + place, mean);
-            write(squares + place, square);
-            write(weights + place, weight - mean * step.rate / (root(square) * step.correction + step.epsilon));
-        }
+        UNROLL for (int v = 0; v < V; ++v) move(layer, at + r * layer.columns + VECTOR * v, sum[r][v], decay, step);
     }
 }
 
@@ -152,37 +155,5 @@ struct Tiles {
         with_rows(start(tile + 1) - row, [&](auto count) { work(row, count); });
     }
 };
-
-#ifdef __AVX__
-// Eight rows of eight to eight columns.
-ALWAYS_INLINE void turn(const float* from, int64_t from_stride, float* to, int64_t to_stride) {
-    __m256 a[8], b[8];
-    UNROLL for (int i = 0; i < 8; ++i) a[i] = _mm256_loadu_ps(from + i * from_stride);
-    UNROLL for (int i = 0; i < 8; i += 2) {
-        b[i] = _mm256_unpacklo_ps(a[i], a[i + 1]);
-        b[i + 1] = _mm256_unpackhi_ps(a[i], a[i + 1]);
-    }
-    UNROLL for (int i = 0; i < 8; i += 4) UNROLL for (int j = 0; j < 2; ++j) {
-        a[i + 2 * j] = _mm256_shuffle_ps(b[i + j], b[i + j + 2], 0x44);
-        a[i + 2 * j + 1] = _mm256_shuffle_ps(b[i + j], b[i + j + 2], 0xee);
-    }
-    UNROLL for (int i = 0; i < 4; ++i) {
-        _mm256_storeu_ps(to + i * to_stride, _mm256_permute2f128_ps(a[i], a[i + 4], 0x20));
-        _mm256_storeu_ps(to + (i + 4) * to_stride, _mm256_permute2f128_ps(a[i], a[i + 4], 0x31));
-    }
-}
-#else
-inline void turn(const float* from, int64_t from_stride, float* to, int64_t to_stride) {
-    for (int i = 0; i < 8; ++i)
-        for (int j = 0; j < 8; ++j) to[j * to_stride + i] = from[i * from_stride + j];
-}
-#endif
-
-// Both dimensions are multiples of eight.
-inline void transpose(const float* from, int64_t rows, int64_t columns, int64_t from_stride, float* to, int64_t to_stride) {
-    for (int64_t row = 0; row < rows; row += 8)
-        for (int64_t column = 0; column < columns; column += 8)
-            turn(from + row * from_stride + column, from_stride, to + column * to_stride + row, to_stride);
-}
 
 }  // namespace descent
