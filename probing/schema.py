@@ -82,9 +82,17 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_list_of_integers(value: Any) -> bool:
-    """Check predictions: they are many, and array looks at them faster than a loop."""
+    """Check predictions: they are many, and bytes and arrays look at them faster than a loop."""
+    if type(value) is not list:
+        return False
     try:
-        return type(value) is list and len(array("q", value)) == len(value)
+        return len(bytes(value)) == len(value)
+    except ValueError:  # some are not below 256
+        pass
+    except TypeError:
+        return False
+    try:
+        return len(array("q", value)) == len(value)
     except (TypeError, OverflowError):
         return False
 

@@ -321,7 +321,10 @@ def _resample_seeds(right: Right, stream: tuple[int, ...]) -> Floats:
 @lru_cache(maxsize=32)
 def _draw_seeds(seeds: int, resamples: int, stream: tuple[int, ...]) -> npt.NDArray[np.float32]:
     """Return which share of a resample each seed is: the same draws serve for all models of a column."""
-    counts = np.random.default_rng(stream).multinomial(seeds, np.full(seeds, 1 / seeds), size=resamples)
+    drawn = (
+        np.random.default_rng(stream).integers(seeds, size=(resamples, seeds)) + seeds * np.arange(resamples)[:, None]
+    )
+    counts = np.bincount(drawn.ravel(), minlength=resamples * seeds).reshape(resamples, seeds)
     return (counts / seeds).astype(np.float32)
 
 
