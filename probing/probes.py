@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+import numbers
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +21,7 @@ import torch
 from torch import Tensor
 
 from probing.dataset import Integers
-from probing.errors import unknown
+from probing.errors import ProbingError, unknown
 from probing.grids import Grid
 from probing.groups import Group, count_parameters
 from probing.inputs import Batches, Inputs
@@ -93,6 +94,14 @@ def senteval_probe(
     learning_rate: float = 1e-3,
 ) -> Probe:
     """Return SentEval's own protocol, by the names that SentEval gives to its settings."""
+    least = {"nhid": 0, "batch_size": 1, "epoch_size": 1, "max_epoch": 0, "tenacity": 0}
+    for name, value in zip(least, (nhid, batch_size, epoch_size, max_epoch, tenacity), strict=True):
+        if not isinstance(value, numbers.Integral) or value < least[name]:
+            raise ProbingError(
+                f"{name} of SentEval's classifier must be a whole number from {least[name]}, not {value!r}"
+            )
+    if not 0 <= dropout < 1:
+        raise ProbingError(f"dropout of SentEval's classifier must be at least 0 and below 1, not {dropout!r}")
     return Probe(
         name="senteval",
         configurations=tuple(

@@ -150,6 +150,15 @@ def test_a_task_that_is_not_here(task_path: str, name: Any, text: str) -> None:
             "unknown key of params['classifier'] 'tenacty'. Did you mean 'tena",
         ),
         ({"classifier": {"optim": "adam"}}, "params['classifier'] must say how many hidden units there are"),
+        (
+            {"classifier": {"nhid": 0, "batch_size": 0}},
+            "batch_size of SentEval's classifier must be a whole number from 1, not 0",
+        ),
+        ({"classifier": {"nhid": "50"}}, "nhid of SentEval's classifier must be a whole number from 0, not '50'"),
+        (
+            {"classifier": {"nhid": 50, "dropout": 1}},
+            "dropout of SentEval's classifier must be at least 0 and below 1, not 1",
+        ),
         ({"task_path": None}, "params['task_path'] must be the folder of SentEval's data. It is not set"),
     ],
 )
