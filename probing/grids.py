@@ -68,7 +68,8 @@ class Grid:
     def train(self, batches: Batches) -> Tensor:
         """Train on all batches and return the mean cross-entropies (G,)."""
         total = torch.zeros(len(self.active), dtype=torch.float64)
-        for part in batches.split(BLOCK_NUMBERS // max(self.width, batches.vectors.shape[1])):
+        hidden = max(group.hidden for group in self.groups)
+        for part in batches.split(BLOCK_NUMBERS // max(hidden, batches.vectors.shape[1])):
             total += self._train_part(part).cpu()
         return total / len(batches)
 
