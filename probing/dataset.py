@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import shutil
+import zlib
 from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 
 from probing.cache import cache_folder, new_folder
 from probing.errors import ProbingError
-from probing.files import decode_line, iterate_bytes, open_file
+from probing.files import decode_line, iterate_bytes, open_file, parse_json
 
 SPLITS = {"tr": "train", "va": "dev", "te": "test"}
 """A line's first field -> the split's name in results and messages."""
@@ -289,7 +290,7 @@ def load_task(path: Path) -> IndexedTask:
     folder = cache_folder("tasks") / f"{sha256}-{INDEX_VERSION}"
     try:
         return _load_index(folder, path, sha256, blob)
-    except (OSError, EOFError, ValueError, KeyError, TypeError, RecursionError):  # not cached yet, or damaged
+    except (OSError, ValueError, KeyError, TypeError):  # not cached yet, or damaged
         shutil.rmtree(folder, ignore_errors=True)
     task = index_file(path)
     if task.sha256 != sha256:
@@ -301,50 +302,36 @@ def load_task(path: Path) -> IndexedTask:
 
 
 def _load_index(folder: Path, path: Path, sha256: str, blob: str) -> IndexedTask:
-    def load(name: str, dtype: type[np.generic]) -> NDArray[Any]:
-        numbers = np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
-        if numbers.dtype != dtype or numbers.ndim != 1:
-            raise ValueError(f"{name}.npy is not a list of whole numbers")
-        return np.asarray(numbers)
+    checksums = parse_json((folder / "checksums.json").read_text(encoding="utf-8"))
 
-    texts = json.loads((folder / "words.json").read_text(encoding="utf-8"))
-    task = IndexedTask(
+    def load(name: str, dtype: type[np.generic] = np.int64) -> NDArray[Any]:
+        numbers = np.asarray(np.memmap(folder / name, dtype, mode="r"))
+        if zlib.crc32(numbers.data) != checksums[name]:
+            raise ValueError(f"{name} is damaged")
+        return numbers
+
+    texts = json.loads(load("words.json", np.uint8).tobytes())
+    return IndexedTask(
         path=path,
         sha256=sha256,
         blob=blob,
         labels=tuple(texts["labels"]),
         words=tuple(texts["words"]),
-        frequencies=load("frequencies", np.int64),
+        frequencies=load("frequencies"),
         splits={
-            name: PackedSplit(
-                load(f"{name}-tokens", np.int32), load(f"{name}-offsets", np.int64), load(f"{name}-labels", np.int64)
-            )
+            name: PackedSplit(load(f"{name}-tokens", np.int32), load(f"{name}-offsets"), load(f"{name}-labels"))
             for name in SPLITS
         },
-    )
-    if not (0 < len(task.frequencies) <= len(task.words) and all(_is_whole(task, name) for name in SPLITS)):
-        raise ValueError("the index does not fit together")
-    return task
-
-
-def _is_whole(task: IndexedTask, name: str) -> bool:
-    split = task.splits[name]
-    return (
-        len(split.offsets) == len(split) + 1 > 1
-        and split.offsets[0] == 0
-        and bool((np.diff(split.offsets) > 0).all())
-        and split.offsets[-1] == len(split.tokens)
-        and 0 < split.tokens.min() <= split.tokens.max() <= len(task.words)
-        and 0 <= split.labels.min() <= split.labels.max() < len(task.labels)
     )
 
 
 def _save_index(task: IndexedTask, folder: Path) -> None:
+    texts = json.dumps({"labels": task.labels, "words": task.words}).encode()
+    files: dict[str, NDArray[Any]] = {"words.json": np.frombuffer(texts, np.uint8), "frequencies": task.frequencies}
+    for name, split in task.splits.items():
+        files |= {f"{name}-tokens": split.tokens, f"{name}-offsets": split.offsets, f"{name}-labels": split.labels}
     with new_folder(folder) as temporary:
-        np.save(temporary / "frequencies.npy", task.frequencies)
-        for name, split in task.splits.items():
-            np.save(temporary / f"{name}-tokens.npy", split.tokens)
-            np.save(temporary / f"{name}-offsets.npy", split.offsets)
-            np.save(temporary / f"{name}-labels.npy", split.labels)
-        texts = {"labels": task.labels, "words": task.words}
-        (temporary / "words.json").write_text(json.dumps(texts), encoding="utf-8")
+        for name, numbers in files.items():
+            numbers.tofile(temporary / name)
+        checksums = {name: zlib.crc32(np.ascontiguousarray(numbers).data) for name, numbers in files.items()}
+        (temporary / "checksums.json").write_text(json.dumps(checksums), encoding="utf-8")

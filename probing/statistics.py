@@ -203,20 +203,21 @@ def compare(first: Right, second: Right, *, stream: int = 0) -> Comparison:
     pair = (first, second)
     values, counts = _count_differences(first, second)
     single = [len(right) == 1 for right in pair]
+    seed_parts = [_seed_part(right) if len(right) > 1 else None for right in pair]
     sentences = _Sentences(values, counts, _residual(first) + _residual(second))
 
     def draw_deviations() -> Floats:
         deviations = sentences.draw(np.random.default_rng([SEED, stream]))
-        for place, right in enumerate(pair, 1):
-            if len(right) > 1:
-                deviations = deviations + _resample_seeds(right, (SEED, stream, place))
+        for place, (right, part) in enumerate(zip(pair, seed_parts, strict=True), 1):
+            if part is not None:
+                deviations += _resample_seeds(right, part, (SEED, stream, place))
         return deviations
 
     return Comparison(
         difference=float(first.mean() - second.mean()),
         test="mcnemar" if all(single) else "randomisation" if any(single) else "bootstrap",
         draw_deviations=draw_deviations,
-        parts=(*(_seed_part(right) for right in pair if len(right) > 1), sentences.part),
+        parts=(*(part for part in seed_parts if part is not None), sentences.part),
         draw_swapped=lambda: _swap(values, counts, np.random.default_rng([SEED, stream, 0])),
         discordant=(int(counts[values > 0].sum()), int(counts[values < 0].sum())) if all(single) else None,
     )
@@ -307,15 +308,14 @@ class _Sentences:
         return np.asarray(drawn * math.sqrt(self.kept), dtype=np.float64)
 
 
-def _resample_seeds(right: Right, stream: tuple[int, ...]) -> Floats:
+def _resample_seeds(right: Right, part: Part, stream: tuple[int, ...]) -> Floats:
     """Return deviations of the mean over resampled seeds, widened as S of S seeds vary too little (Rao & Wu 1988)."""
     accuracies = right.mean(axis=1)
     seeds = len(accuracies)
-    part = _seed_part(right)
     if part.freedom > seeds - 1:  # the seeds do not differ beyond the noise of n answers, which is normal
         return np.random.default_rng(stream).normal(0, math.sqrt(part.variance), RESAMPLES)
-    drawn = _draw_seeds(seeds, RESAMPLES, stream) @ (accuracies - accuracies.mean())
-    return np.asarray(drawn * math.sqrt(seeds / (seeds - 1)), dtype=np.float64)
+    widened = (accuracies - accuracies.mean()) * math.sqrt(seeds / (seeds - 1))
+    return np.asarray(_draw_seeds(seeds, RESAMPLES, stream) @ widened.astype(np.float32), dtype=np.float64)
 
 
 @lru_cache(maxsize=32)

@@ -406,23 +406,23 @@ def cut(path):
 
 def shorten(path):
     """Leave a sound file with too little in it."""
-    if path.suffix == ".npy":
-        np.save(path, np.load(path)[:-1])
+    if path.suffix != ".json":
+        path.write_bytes(path.read_bytes()[:-8])
     else:
         content = json.loads(path.read_text())
-        path.write_text(json.dumps({name: texts[:1] for name, texts in content.items()}))
+        path.write_text(json.dumps(dict(list(content.items())[:1])))
 
 
 def replace(path):
-    if path.suffix == ".npy":
-        np.save(path, np.ones((2, 2)))
+    if path.suffix != ".json":
+        np.ones((2, 2)).tofile(path)
     else:
         path.write_text("[]")
 
 
 def make_negative(path):
-    if path.suffix == ".npy":
-        np.save(path, -np.load(path) - 1)
+    if path.suffix != ".json":
+        (-np.fromfile(path, np.int32 if "tokens" in path.name else np.int64) - 1).tofile(path)
     else:
         path.write_text("{}")
 
@@ -442,10 +442,8 @@ def test_a_damaged_cache_is_made_again(task_file, damage):
     load_task(path)
     (folder,) = cache_folder("tasks").iterdir()
     files = sorted(folder.iterdir())
-    assert len(files) == 11
+    assert len(files) == 12
     for file in files:
-        if damage in (shorten, make_negative) and file.name == "frequencies.npy":
-            continue  # any shorter list of frequencies could be true
         damage(file)
         assert same(load_task(path), first), file.name
         assert same(load_task(path), first), file.name

@@ -100,7 +100,7 @@ def test_seeds_that_agree_by_luck_leave_the_noise_of_their_answers():
     residuals = right - right.mean(axis=1, keepdims=True) - right.mean(axis=0) + right.mean()
     assert part.variance == pytest.approx(np.square(residuals).sum() / (2 * 9) / 30)
     assert part.freedom == 2 * 9
-    deviations = statistics._resample_seeds(right, (0,))
+    deviations = statistics._resample_seeds(right, part, (0,))
     assert np.std(deviations) == pytest.approx(math.sqrt(part.variance), rel=0.03)
 
 

@@ -39,6 +39,8 @@ from tests.fuzzing.inputs import edited, edited_json
 Attempt = Callable[[Path, bytes], None]
 
 TASK = b"tr\tPAST\tthe cat sat .\ntr\tPRES\tdogs bark\nva\tPAST\tthe dog sat .\nte\tPRES\tcats bark loudly\n"
+INDEX = np.arange(8).tobytes()
+WORDS = b'{"labels": ["PAST", "PRES"], "words": ["a", "b"]}'
 TREES = (
     b"( (S (NP-SBJ (DT The) (NN cat)) (VP (VBD sat) (NP (-NONE- *T*-1))) (. .)) )\n\n(ROOT (S (VP (VB Go))))\n",
     b"*x* header\n(TOP (S (NP (PRP I)) (VP (VBD did) (RB n't))))\nb\tI go\t(ROOT (S (NP (PRP I)) (VP (VBP go))))\n",
@@ -244,7 +246,7 @@ def make_targets() -> dict[str, Target]:
     lease = json.dumps({"host": "h", "machine": "m", "pid": 1, "started": "1"}).encode()
     return {
         "task": Target(try_task, edited([TASK], names), 20),
-        "index": Target(try_index, edited([npy[0], b'{"labels": ["PAST", "PRES"], "words": ["a"]}'], header), 5),
+        "index": Target(try_index, edited([INDEX, WORDS]), 5),
         "settings": Target(try_settings, edited(SETTINGS, keys), 15),
         "setting": Target(try_setting, edited([b"model.dropout=0.5", b"model.inverse_temperature=1,2,3"], keys), 10),
         "npy": Target(vectors_attempt("vectors.npy"), edited(npy, header), 10),
