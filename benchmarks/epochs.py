@@ -39,7 +39,7 @@ GOAL = 3.0
 """How many times as fast as the straightforward loop em should be."""
 PADDING_GOAL = 0.05
 PADDING_ROUNDS = 6
-"""So many times the rounds of the rest: a few percent of a step are told apart from the machine's unrest by patience."""
+"""So many times the rounds of the rest: it takes patience to tell a few percent from the machine's own unrest."""
 
 
 class PlainLayer(nn.Module):
