@@ -11,7 +11,6 @@ from tabulate import tabulate
 
 from probing.report.claims import Claim
 from probing.report.explanations import load_explanations
-from probing.report.frame import make_frame
 from probing.report.groups import load_records
 from probing.report.table import Row, Table, Value, make_tables
 from probing.results import Result
@@ -55,6 +54,8 @@ def render(
 ) -> str:
     """Return the report on some records as table, markdown, latex, csv or json."""
     if format in ("csv", "json"):
+        from probing.report.frame import make_frame  # pandas is not needed for the other formats
+
         frame = make_frame(results, against_paper=against_paper, reference=reference)
         if format == "json":
             return frame.to_json(orient="records", indent=2, force_ascii=False, double_precision=15)
