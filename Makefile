@@ -27,14 +27,18 @@ golden: .venv/installed-test
 fuzz: .venv/installed-test
 	$(BIN)/python -m tests.fuzzing --count 100000
 
-.venv/installed: setup.cfg pyproject.toml constraints.txt
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e
+
+$(BIN)/python:
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+
+.venv/installed: setup.cfg pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) .
 	touch $@
 
-.venv/installed-test: .venv/installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
-	touch $@
+.venv/installed-test: setup.cfg pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) '.[test]'
+	touch $@ .venv/installed
 
 clean:
 	rm -rf .venv build *.egg-info
