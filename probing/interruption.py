@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+SECONDS_BETWEEN_LOOKS = 0.5
+"""At whether the parent is alive."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 QUICK = 1.0
 """Seconds that a stop may wait for a step: as long as the step before it took at most."""
@@ -54,6 +56,17 @@ def _mask(how: int) -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def end_with(parent: int) -> None:
+    """End this process soon after its parent, which may be killed without a chance to say so."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+        os._exit(1)
+
+    threading.Thread(target=watch, name="parent", daemon=True).start()
 
 
 class Hold:

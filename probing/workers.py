@@ -15,7 +15,7 @@ import joblib
 import torch
 
 from probing.display import Status
-from probing.interruption import shielded, terminable, unshielded
+from probing.interruption import end_with, shielded, terminable, unshielded
 from probing.lifeline import Line, listening
 
 Cell = TypeVar("Cell")
@@ -139,7 +139,10 @@ class _Processes:
             executor.shutdown(wait=True, kill_workers=True)
 
     def _executor(self) -> Any:
-        return joblib.externals.loky.get_reusable_executor(self.workers.jobs, timeout=SECONDS_IDLE)
+        # While a process has no cell, it has no line either, by which it would notice that the run was killed.
+        return joblib.externals.loky.get_reusable_executor(
+            self.workers.jobs, timeout=SECONDS_IDLE, initializer=end_with, initargs=(os.getpid(),)
+        )
 
 
 def _run_in_worker(

@@ -53,6 +53,19 @@ def test_what_is_ignored_stays_so() -> None:
         signal.signal(signal.SIGINT, before)
 
 
+def test_a_process_can_end_with_its_parent() -> None:
+    """The parent is killed; the child, which also holds its output, would sleep on."""
+    child = "import sys, time; from probing.interruption import end_with; end_with(int(sys.argv[1])); time.sleep(600)"
+    program = (
+        "import os, subprocess, sys, time\n"
+        f"subprocess.Popen([sys.executable, '-c', {child!r}, str(os.getpid())])\n"
+        "time.sleep(1)\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    parent = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert (parent.returncode, parent.stderr) == (-signal.SIGKILL, ""), "and its output was closed"
+
+
 def do_steps(hold: Hold, *steps: list[int]) -> list[str]:
     """Do steps in which signals come, between two that are quiet; return what was done."""
     done = []
