@@ -72,14 +72,15 @@ def end_with(parent: int) -> None:
 class Hold:
     """Holds Ctrl-C and SIGTERM back while a step is under way, so that what it changes is never left half changed.
 
-    A second signal, or one in a step after a slow one, is not held back; then the step is `torn`.
+    A second signal, or one in a step that may be slow because the one before was, is not held back; then the step is
+    `torn`.
     """
 
     def __init__(self) -> None:
         self.torn = False
         self._handlers: dict[int, Callable[[int, FrameType | None], Any]] = {}
         self._held: int | None = None
-        self._in_step = False
+        self._in_step = self._quick = False
         self._seconds = math.inf
 
     def __enter__(self) -> Hold:
@@ -99,17 +100,23 @@ class Hold:
     def step(self) -> Iterator[None]:
         """Do what is in the block as a whole."""
         started = time.monotonic()
-        self._in_step = True
+        with self.moment(quick=self._seconds <= QUICK):
+            yield
+        self._seconds = time.monotonic() - started
+
+    @contextmanager
+    def moment(self, *, quick: bool = True) -> Iterator[None]:
+        """Do as a whole what is no step, and quick."""
+        self._in_step, self._quick = True, quick
         try:
             yield
         finally:
             self._in_step = False
-        self._seconds = time.monotonic() - started
         if self._held is not None:
             self._handlers[self._held](self._held, None)
 
     def _receive(self, number: int, frame: FrameType | None) -> None:
-        if self._in_step and self._held is None and self._seconds <= QUICK:
+        if self._in_step and self._held is None and self._quick:
             self._held = number
             return
         self.torn = self._in_step

@@ -138,9 +138,10 @@ def train(
     state = State.begin(model, optimizer, device, seed=seed)
     narrow = pick_precision(precision, device) == torch.bfloat16
     checkpoint = checkpoint or Checkpoint(None, key="", device=device)
-    checkpoint.resume(state)
     with Hold() as hold:
         try:
+            with hold.moment():  # else a signal could pass for a damaged file
+                checkpoint.resume(state)
             while not state.is_over(max_epochs, patience):
                 model.train()
                 order, shuffling = state.draw_order(len(train_split))
@@ -153,7 +154,7 @@ def train(
                     if checkpoint.is_due:
                         checkpoint.save(state)
                 ended = Epoch(state.epoch, state.mean_loss, accuracy(predict(model, dev_split, device), dev_split))
-                with hold.step():
+                with hold.moment():
                     state.end_epoch(ended, shuffling)
                 checkpoint.save(state)
                 tokens, scores = state.tokens, (ended.loss, ended.dev_accuracy)

@@ -114,6 +114,19 @@ def test_nobody_waits_for_slow_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     assert slow.torn
 
 
+def test_a_moment_is_held_whatever_the_steps_are_like() -> None:
+    done = []
+
+    def do() -> None:
+        with Hold() as hold, hold.moment():
+            signal.raise_signal(signal.SIGINT)
+            done.append(hold.torn)
+
+    with pytest.raises(KeyboardInterrupt):
+        do()
+    assert done == [False]
+
+
 def test_handlers_are_put_back_and_what_is_ignored_stays_so() -> None:
     before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:

@@ -321,6 +321,25 @@ def test_a_signal_waits_for_the_step_and_leaves_a_checkpoint(tmp_path: Path) -> 
     assert all(torch.equal(value, resumed.state_dict()[name]) for name, value in whole.state_dict().items())
 
 
+def test_a_signal_while_a_checkpoint_is_read_does_not_pass_for_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train_with_stops(make_tied, tmp_path, [], PowerError)
+    restore = training.State.restore
+
+    def interrupt(state: training.State, *arguments: Any) -> None:
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise ValueError("as compiled code may do it") from None
+        restore(state, *arguments)
+
+    monkeypatch.setattr(training.State, "restore", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        train_with_stops(make_tied, tmp_path, [], PowerError)
+    assert [path.name for path in tmp_path.iterdir()] == ["training.safetensors"]
+
+
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
