@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Callable, Iterable
+import logging
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,15 @@ def cache_home(
     (folder / "probing" / "kernels").symlink_to(request.config.cache.mkdir("kernels"), target_is_directory=True)
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
     return folder
+
+
+@pytest.fixture(autouse=True)
+def _log_level() -> Iterator[None]:
+    """Undo what a test of workers leaves: they are silent in processes of their own."""
+    logger = logging.getLogger("probing")
+    level = logger.level
+    yield
+    logger.setLevel(level)
 
 
 @pytest.fixture
