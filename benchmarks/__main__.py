@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import time
 from pathlib import Path
 from types import ModuleType
@@ -50,7 +51,7 @@ def main() -> None:
         "threads": options.threads,
         "clock": options.clock,
         "rounds": options.rounds,
-        "implementation": describe("auto", "cpu").partition(" (")[0],  # without the path, which is this machine's own
+        "implementation": re.sub(r"\S*/", "", describe("auto", "cpu").partition(" (")[0]),  # without paths of this machine
         "machine": name_machine(),
     }
     for name in options.only or PARTS:
