@@ -51,7 +51,7 @@ def main() -> None:
         "threads": options.threads,
         "clock": options.clock,
         "rounds": options.rounds,
-        "implementation": re.sub(r"\S*/", "", describe("auto", "cpu").partition(" (")[0]),  # without paths of this machine
+        "implementation": re.sub(r"\S*/", "", describe("auto", "cpu").partition(" (")[0]),  # without paths
         "machine": name_machine(),
     }
     for name in options.only or PARTS:

@@ -16,6 +16,7 @@ import argparse
 import copy
 import dataclasses
 import json
+import re
 import statistics
 import time
 from collections.abc import Callable, Mapping
@@ -191,7 +192,7 @@ def summarise(rows: list[dict[str, Any]], options: argparse.Namespace) -> dict[s
         "max_epochs": options.max_epochs,
         "threads": torch.get_num_threads(),
         "clock": options.clock,
-        "implementation": fused_descent.load().note.partition(" (")[0],
+        "implementation": re.sub(r"\S*/", "", fused_descent.load().note.partition(" (")[0]),
         "machine": name_machine(),
         "seconds": round(total, 1),
         "plain_seconds": round(plain, 1),
