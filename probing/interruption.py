@@ -40,7 +40,7 @@ def terminable() -> Iterator[None]:
 
 @contextmanager
 def shielded() -> Iterator[None]:
-    """Keep signals waiting during the block; for processes that it starts, they wait until `unshielded`."""
+    """Let signals to processes that start in the block wait until `unshielded`, and those to this thread to its end."""
     yield from _mask(signal.SIG_BLOCK)
 
 

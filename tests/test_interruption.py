@@ -157,7 +157,7 @@ def test_a_shielded_signal_is_not_lost() -> None:
 
     def wait() -> None:
         with terminable(), shielded():
-            os.kill(os.getpid(), signal.SIGTERM)
+            signal.raise_signal(signal.SIGTERM)
             done.append("it waits")
             with unshielded():
                 done.append("it came before this")
