@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test check bench golden fuzz clean
+.PHONY: run test check bench golden fuzz kill-test clean
 
 run: .venv/installed
 	$(BIN)/probe run --task all --aggregator all
@@ -26,6 +26,9 @@ golden: .venv/installed-test
 
 fuzz: .venv/installed-test
 	$(BIN)/python -m tests.fuzzing --count 100000
+
+kill-test: .venv/installed-test
+	$(BIN)/python -m pytest tests/test_survival.py -k killed --kills 50 --timeout 0 -s
 
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e
 
