@@ -20,6 +20,7 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
 FORMATS = click.Choice(["table", "markdown", "latex", "csv", "json", "html"])
 CONTROL = "random-labels|random-encoder"
 CONTROL_HELP = "Also measure labels that can only be memorised, or the untrained encoder. Can be repeated."
+IMBALANCE_HELP = "Of ToCo, where a label is scarce: how many times as often others may occur."
 AGGREGATOR_HELP = "base, simple, em, simple-code, em-code, all, module:Name or file.py:Name."
 
 
@@ -476,6 +477,8 @@ def check(paths: tuple[str, ...], as_json: bool, strict: bool) -> None:
 @click.argument("more", nargs=-1, type=FILE, metavar="[FILE...]")
 @click.option("--trees", multiple=True, type=FILE, help="Files of Penn-style brackets, gzipped or not.")
 @click.option("--conllu", multiple=True, type=FILE, help="CoNLL-U files, gzipped or not.")
+@click.option("--given", multiple=True, type=FILE, help="A task file to take as it is; the others are built.")
+@click.option("--extend", "extended", multiple=True, type=FILE, help="A task file to take; trees add to its training.")
 @click.option("-o", "--output", required=True, type=FOLDER, help="The folder that the task files go to.")
 @click.option(
     "--train", type=click.IntRange(1), default=100_000, show_default=True, help="Instances of the training split."
@@ -484,6 +487,7 @@ def check(paths: tuple[str, ...], as_json: bool, strict: bool) -> None:
     "--dev", type=click.IntRange(1), default=10_000, show_default=True, help="Instances of the development split."
 )
 @click.option("--test", type=click.IntRange(1), default=10_000, show_default=True, help="Instances of the test split.")
+@click.option("--imbalance", type=click.IntRange(1), default=1, show_default=True, help=IMBALANCE_HELP)
 @click.option("--seed", type=int, default=0, show_default=True, help="Another seed draws other sentences.")
 @click.option("--task", "tasks", multiple=True, default=["all"], show_default=True, help="A task, or all ten.")
 @click.option("--skip-bad", is_flag=True, help="Count and skip trees that cannot be read.")
@@ -501,6 +505,7 @@ def build(
     probe data build --trees wsj.mrg --output my_tasks
     probe data build --trees parsed/*.txt.gz --skip-bad --output my_tasks
     probe data build --conllu de_gsd-ud-train.conllu --output german --train 5000 --dev 500 --test 500
+    probe data build --trees books.txt.gz --given odd_man_out.txt --extend bigram_shift.txt --imbalance 10 -o books
     probe run --data my_tasks
     """
     if bool(trees) == bool(conllu):

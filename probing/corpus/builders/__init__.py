@@ -16,6 +16,7 @@ from random import Random
 from typing import Any
 
 from probing.corpus.builders import odd_man_out, semantic, surface, syntactic
+from probing.corpus.builders.given import Given, read_given
 from probing.corpus.builders.plans import Drawing, Plan
 from probing.corpus.builders.sampling import CannotBuildError, Sizes, Splits
 from probing.corpus.builders.survey import Progress, Survey, take_survey
@@ -50,14 +51,21 @@ def build(
     test: int = 10_000,
     seed: int = 0,
     tasks: Sequence[str] | None = None,
+    imbalance: int = 1,
+    given: Sequence[Path] = (),
+    extended: Sequence[Path] = (),
     source: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Datasheet:
-    """Write the task files that the sentences give, and a datasheet, into a folder."""
+    """Write the task files that the sentences give, and a datasheet, into a folder.
+
+    A given task file is taken as it is; an extended one gets more training instances, from the sentences.
+    """
     for name, size in (("train", train), ("dev", dev), ("test", test)):
         if size < 1:
             raise ProbingError(f"--{name} must be 1 or more. Got {size}")
-    sizes = Sizes(train, dev, test)
+    sizes = Sizes(train, dev, test, imbalance)
+    ready = read_given(given, extended)
     output.parent.mkdir(parents=True, exist_ok=True)
     # All files are made aside and moved together: whatever happens, the folder has no half of them.
     with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}.") as aside:
@@ -65,11 +73,11 @@ def build(
             if not survey.sentences:
                 raise ProbingError("there is no sentence to build from. Name files with trees in them")
             chosen = choose_tasks(tasks, survey.dependencies)
-            sheets = _build_tasks(survey, Path(aside), chosen, sizes, seed, progress)
+            sheets = _build_tasks(survey, Path(aside), chosen, ready, sizes, seed, progress)
         sheet = Datasheet(
             # A count of bad trees is a Counter, filled while they were read.
             source={key: dict(value) if isinstance(value, Mapping) else value for key, value in (source or {}).items()},
-            options={"train": train, "dev": dev, "test": test, "seed": seed},
+            options={"train": train, "dev": dev, "test": test, "imbalance": imbalance, "seed": seed},
             corpus={
                 "trees": "dependencies" if survey.dependencies else "constituents",
                 "sentences": survey.sentences,
@@ -94,7 +102,13 @@ def choose_tasks(names: Sequence[str] | None, dependencies: bool) -> list[Task]:
 
 
 def _build_tasks(
-    survey: Survey, folder: Path, tasks: Sequence[Task], sizes: Sizes, seed: int, progress: Progress | None
+    survey: Survey,
+    folder: Path,
+    tasks: Sequence[Task],
+    given: Mapping[str, Given],
+    sizes: Sizes,
+    seed: int,
+    progress: Progress | None,
 ) -> list[TaskSheet]:
     plans: dict[str, Plan] = {}
     failures: dict[str, str] = {}
@@ -109,20 +123,36 @@ def _build_tasks(
     for number, task in enumerate(tasks):
         if progress is not None:
             progress("writing", number, len(tasks))
-        plan = plans.get(task.name)
-        try:
-            if plan is None:
-                raise CannotBuildError(failures[task.name])
-            splits = plan.assemble(drawings.pop(task.name).draw(survey), Random(f"{seed}/{task.name}"))
-        except CannotBuildError as error:
-            sheets.append(TaskSheet(task=task.name, file=f"{task.file}.txt", reason=str(error)))
-            continue
-        path = folder / f"{task.file}.txt"
-        _write(path, format_splits(splits))
-        sheets.append(
-            describe_task(task, path, splits, settings=plan.settings, dropped=plan.dropped, frequencies=survey.folded)
-        )
+        splits: Splits | None = None
+        if task.name in plans:
+            try:
+                drawn = drawings.pop(task.name).draw(survey)
+                splits = plans[task.name].assemble(drawn, Random(f"{seed}/{task.name}"))
+            except CannotBuildError as error:
+                failures[task.name] = str(error)
+        sheets.append(_write_task(task, folder, splits, plans.get(task.name), given.get(task.name), failures, survey))
     return sheets
+
+
+def _write_task(
+    task: Task,
+    folder: Path,
+    built: Splits | None,
+    plan: Plan | None,
+    given: Given | None,
+    failures: Mapping[str, str],
+    survey: Survey,
+) -> TaskSheet:
+    path = folder / f"{task.file}.txt"
+    if given is not None:
+        splits = given.extend(built) if built and given.extended else given.splits
+        settings, dropped = given.describe(splits), {}
+    elif built is not None and plan is not None:
+        splits, settings, dropped = built, plan.settings, dict(plan.dropped)
+    else:
+        return TaskSheet(task=task.name, file=path.name, reason=failures[task.name])
+    _write(path, format_splits(splits))
+    return describe_task(task, path, splits, settings=settings, dropped=dropped, frequencies=survey.folded)
 
 
 def _make_plan(task: Task, survey: Survey, sizes: Sizes) -> Plan:

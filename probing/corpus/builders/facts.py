@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 QUOTES: Final = frozenset('"“”„«»')
@@ -35,6 +36,6 @@ def is_word(token: str) -> bool:
     return token.isalpha() or any(map(str.isalnum, token))
 
 
-def bag_of_words(tokens: tuple[str, ...]) -> tuple[str, ...]:
+def bag_of_words(tokens: Sequence[str]) -> tuple[str, ...]:
     """Return the lower-cased tokens in order of the alphabet: the same for all orders of a sentence."""
     return tuple(sorted(map(str.lower, tokens)))

@@ -30,6 +30,8 @@ def build_files(
     *,
     skip_bad: bool = False,
     force: bool = False,
+    given: Sequence[Path] = (),
+    extended: Sequence[Path] = (),
     **options: Any,
 ) -> Datasheet:
     """Build tasks from files of trees, with progress on a terminal; `options` are those of `build`."""
@@ -37,7 +39,9 @@ def build_files(
     choose_tasks(options.get("tasks"), format == "conllu")  # so that a wrong name costs no reading
     skipped: Counter[str] | None = Counter() if skip_bad else None
     source = {
-        "files": [{"name": path.name, "sha256": _checksum(path)} for path in paths],
+        "files": _name(paths),
+        **({"given": _name(given)} if given else {}),
+        **({"extended": _name(extended)} if extended else {}),
         "reader": format,
         "tokens": TOKENS[format],
         # Filled while the files are read.
@@ -45,7 +49,7 @@ def build_files(
     }
     with _Bars(sum(path.stat().st_size for path in paths)) as bars:
         sentences = _read(paths, format, skipped, bars)
-        return build(sentences, output, source=source, progress=bars.show, **options)
+        return build(sentences, output, given=given, extended=extended, source=source, progress=bars.show, **options)
 
 
 def check_output(output: Path, force: bool) -> None:
@@ -54,6 +58,10 @@ def check_output(output: Path, force: bool) -> None:
         raise ProbingError(f"{output}: not a folder. Name a folder for the task files with --output")
     if not force and output.is_dir() and any(output.iterdir()):
         raise ProbingError(f"{output}: the folder is not empty. Name another with --output, or overwrite with --force")
+
+
+def _name(paths: Sequence[Path]) -> list[dict[str, str]]:
+    return [{"name": path.name, "sha256": _checksum(path)} for path in paths]
 
 
 def _checksum(path: Path) -> str:

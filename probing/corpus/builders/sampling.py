@@ -28,6 +28,8 @@ class Sizes:
     train: int
     dev: int
     test: int
+    imbalance: int = 1
+    """Where a label is scarce, how many times as often others may occur."""
 
     @property
     def total(self) -> int:
@@ -98,7 +100,10 @@ def shares(total: int, parts: int) -> list[int]:
 
 
 def balance(available: Mapping[str, int], sizes: Sizes) -> dict[str, dict[str, int]]:
-    """Return how many instances of each label each split gets: as asked, or all labels alike and in proportion."""
+    """Return how many instances of each label each split gets: as asked, or what there is, in proportion.
+
+    What there is: of all labels as much as of the rarest, or `sizes.imbalance` times as much.
+    """
     labels = sorted(available)
     wanted = {
         split: dict(zip(labels, shares(size, len(labels)), strict=True)) for split, size in sizes.by_split().items()
@@ -108,10 +113,11 @@ def balance(available: Mapping[str, int], sizes: Sizes) -> dict[str, dict[str, i
             raise CannotBuildError(f"the sizes asked for are too small for {len(labels)} classes")
         return wanted
     rarest = min(labels, key=lambda label: (available[label], label))
-    counts = scale_down(available[rarest], sizes)
-    if counts is None:
+    if scale_down(available[rarest], sizes) is None:
         raise CannotBuildError(f"too few sentences of class {rarest}: {available[rarest]}")
-    return {split: dict.fromkeys(labels, count) for split, count in counts.items()}
+    most = min(sizes.imbalance * available[rarest], sizes.total // len(labels))
+    counts = {label: scale_down(min(available[label], most), sizes) or {} for label in labels}
+    return {split: {label: counts[label][split] for label in labels} for split in SPLITS}
 
 
 def scale_down(available: int, sizes: Sizes) -> dict[str, int] | None:

@@ -58,7 +58,7 @@ def test_files_become_a_folder_of_tasks(trees: Path, tmp_path: Path) -> None:
     sheet = json.loads((output / "datasheet.json").read_text(encoding="utf-8"))
     assert sheet["source"]["files"] == [{"name": "trees.mrg", "sha256": hash_file(trees)[0]}]
     assert sheet["source"]["reader"] == "penn"
-    assert sheet["options"] == {"train": 100, "dev": 20, "test": 20, "seed": 0}
+    assert sheet["options"] == {"train": 100, "dev": 20, "test": 20, "imbalance": 1, "seed": 0}
     assert (output / "past_present.txt").is_file()
     assert str(tmp_path) not in (output / "datasheet.json").read_text(encoding="utf-8"), "no path of this machine"
 
