@@ -16,8 +16,8 @@ from probing.descent import Adam
 from probing.groups import Group
 from probing.inputs import Batches
 
-PRODUCTS_FOR_THREADS = 2**21
-"""Steps with fewer multiplications run on one thread: the rows of one configuration alone would be too few."""
+PRODUCTS_FOR_THREADS = 2**17
+"""Steps with fewer multiplications run on one thread: a second would not be worth its start."""
 
 
 @functools.cache

@@ -18,14 +18,21 @@ struct Group {
     const float* noise;                   // (H, sentences): what is below the dropout's rate is dropped
     double* losses;                       // (G,)
 
-    Group take(int64_t g) const {
-        Group one = *this;
-        one.configurations = 1;
-        for (Layer& layer : one.layers)
+    Group take(int64_t first, int64_t count) const {
+        Group some = *this;
+        some.configurations = count;
+        for (Layer& layer : some.layers)
             for (float** state : {&layer.weights, &layer.means, &layer.squares})
-                if (*state) *state += g * layer.rows * layer.columns;
-        one.dropout += g, one.weight_decay += g, one.losses += g;
-        return one;
+                if (*state) *state += first * layer.rows * layer.columns;
+        some.dropout += first, some.weight_decay += first, some.losses += first;
+        return some;
+    }
+
+    // How many configurations a thread takes at a time: of small ones its full share, because it reads each batch for
+    // all of them together; of large ones one, because more would crowd each other out of the cache.
+    int64_t share(int threads) const {
+        const bool small = layers[0].rows * layers[0].columns <= 1 << 15;
+        return threads < 2 ? configurations : small ? (configurations + threads - 1) / threads : 1;
     }
 };
 
@@ -189,11 +196,10 @@ extern "C" {
 // Adds each configuration's cross-entropy, summed over the sentences, to its group's losses.
 void descend_groups(const Group* groups, int64_t count, const Adam* adam, const Batches* batches, int threads) {
     std::vector<Group> parts;
-    for (int64_t i = 0; i < count; ++i)
-        if (threads > 1)
-            for (int64_t g = 0; g < groups[i].configurations; ++g) parts.push_back(groups[i].take(g));
-        else
-            parts.push_back(groups[i]);
+    for (int64_t i = 0; i < count; ++i) {
+        const int64_t all = groups[i].configurations, share = groups[i].share(threads);
+        for (int64_t g = 0; g < all; g += share) parts.push_back(groups[i].take(g, std::min(share, all - g)));
+    }
     // The longest first, so that the threads end at about the same time.
     std::stable_sort(parts.begin(), parts.end(), [](const Group& a, const Group& b) { return a.hidden > b.hidden; });
 #ifdef _OPENMP
