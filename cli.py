@@ -3,95 +3,30 @@
 from __future__ import annotations
 
 import dataclasses
-import errno
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
 from probing import __version__
+from probing.commands.cache import cache
+from probing.commands.data import data
+from probing.commands.mistakes import Group
+from probing.commands.parameters import COUNT, DATA, FILE, FOLDER, RESULTS, SETTINGS, Jobs, Seeds, Shard
 from probing.errors import ProbingError
-from probing.interruption import Terminated, terminable
 
-FILE = click.Path(path_type=Path, dir_okay=False)
-FOLDER = click.Path(path_type=Path, file_okay=False)
 FORMATS = click.Choice(["table", "markdown", "latex", "csv", "json", "html"])
 CONTROL = "random-labels|random-encoder"
 CONTROL_HELP = "Also measure labels that can only be memorised, or the untrained encoder. Can be repeated."
-IMBALANCE_HELP = "Of ToCo, where a label is scarce: how many times as often others may occur."
 AGGREGATOR_HELP = "base, simple, em, simple-code, em-code, all, module:Name or file.py:Name."
 
-
-class Jobs(click.ParamType):
-    """A number of processes, or `auto`."""
-
-    name = "N|auto"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | None:
-        return None if value in (None, "auto") else click.IntRange(1).convert(value, param, ctx)
+warn = partial(click.echo, err=True)
 
 
-class Seeds(click.ParamType):
-    """A number of seeds, counted from 0, or a list of them."""
-
-    name = "N|0,1,..."
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
-        if isinstance(value, tuple):
-            return value
-        try:
-            numbers = [int(part) for part in value.split(",") if part.strip()]
-        except ValueError:
-            numbers = []
-        if not numbers or ("," not in value and numbers[0] < 1):
-            raise ProbingError(f"--seeds must be how many (5 for 0 to 4) or a list (0,1,2). Got {value!r}")
-        return tuple(numbers) if "," in value else tuple(range(numbers[0]))
-
-
-class Shard(click.ParamType):
-    """One of several parts, counted from 1."""
-
-    name = "I/N"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
-        if isinstance(value, tuple):
-            return value
-        number, _, count = value.partition("/")
-        if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
-            raise ProbingError(f"--shard must be one of so many parts, from 1/8 to 8/8. Got {value!r}")
-        return int(number), int(count)
-
-
-JOBS = Jobs()
-SEEDS = Seeds()
-SHARD = Shard()
-
-
-class Main(click.Group):
-    """A command group that turns a user's mistake into one line and exit code 2."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            with terminable():
-                return super().invoke(ctx)
-        except ProbingError as error:
-            click.echo(f"probe: {error}", err=True)
-            sys.exit(2)
-        except KeyboardInterrupt as stop:
-            sys.exit(143 if isinstance(stop, Terminated) else 130)
-        except BrokenPipeError:
-            sys.stderr.close()
-            sys.exit(0)
-        except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
-                raise
-            click.echo(f"probe: {error.filename or 'a file'} cannot be written ({error.strerror})", err=True)
-            sys.exit(2)
-
-
-@click.group(cls=Main, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group("probe", cls=Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="probe")
 def main() -> None:
     """What does this sentence encoder know about language?
@@ -100,6 +35,10 @@ def main() -> None:
     probe run --task all --aggregator all    train and score; skips what is already done
     probe report                             the comparison table across Base, Simple and EM
     """
+
+
+main.add_command(data)
+main.add_command(cache)
 
 
 @main.command()
@@ -114,23 +53,22 @@ def main() -> None:
 @click.option("--control", "controls", multiple=True, metavar=CONTROL, help=CONTROL_HELP)
 @click.option("--baselines", is_flag=True, help="Also probe sentence length and bag of words.")
 @click.option("--mdl", is_flag=True, help="Also measure description length by online coding.")
-@click.option("--data", help="senteval, mini, or a folder of task files. [default: senteval if it is there, else mini]")
-@click.option("--data-dir", type=FOLDER, help="Where SentEval's files are. [default: data/senteval]")
-@click.option("--task-file", "task_files", multiple=True, type=FILE, help="Your own task, in SentEval's format.")
+@DATA
 @click.option("--preset", help="paper, small or mini. [default: the data set's own]")
-@click.option("--config", "config_file", type=FILE, help="A TOML file with sections [model] and [training].")
-@click.option("--set", "settings", multiple=True, metavar="SECTION.KEY=VALUE", help="Change one setting.")
+@SETTINGS
 @click.option("--layers-with-aggregator", metavar="1,2", help="Limit the aggregator to some layers; others are linear.")
 @click.option("--seed", "single_seeds", multiple=True, type=int, help="Can be repeated. [default: 0]")
-@click.option("--seeds", type=SEEDS, default=(), help="How many seeds (5 for 0 to 4), or a list of them (0,1,2).")
+@click.option("--seeds", type=Seeds(), default=(), help="How many seeds (5 for 0 to 4), or a list of them (0,1,2).")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or mps.")
-@click.option("--jobs", type=JOBS, default="auto", show_default=True, help="Cells at a time, each in its own process.")
-@click.option("--results", type=FOLDER, default="results", show_default=True, help="The folder of the records.")
+@click.option(
+    "--jobs", type=Jobs(), default="auto", show_default=True, help="Cells at a time, each in its own process."
+)
+@RESULTS
 @click.option("--force", is_flag=True, help="Run cells again that are already recorded.")
 @click.option("--backend", default="loky", show_default=True, help="loky (processes of this machine), ray or dask.")
 @click.option("--address", metavar="HOST:PORT", help="Of the Ray or Dask cluster. [default for ray: this machine's]")
 @click.option("--gpus-per-cell", type=click.FloatRange(0), default=0.0, help="On a cluster; with 0.5 two share one.")
-@click.option("--shard", type=SHARD, help="Run one of N fixed parts of the cells, counted from 1.")
+@click.option("--shard", type=Shard(), help="Run one of N fixed parts of the cells, counted from 1.")
 @click.option("--plan", is_flag=True, help="Print the cells and an estimate of the time; run nothing.")
 @click.option("--json", "as_json", is_flag=True, help="With --plan: print JSON for machines.")
 @click.option("-q", "--quiet", is_flag=True, help="Print warnings and errors only.")
@@ -181,7 +119,7 @@ def run(
 
 
 @main.command()
-@click.option("--results", type=FOLDER, default="results", show_default=True, help="The folder of the records.")
+@RESULTS
 @click.option("--format", type=FORMATS, default="table", show_default=True, help="How to print it.")
 @click.option("--compare", "reference", metavar="MODEL", help="Mark what differs significantly from this model.")
 @click.option("--against", type=click.Choice(["paper"]), help="Add the paper's figures, and check its claims.")
@@ -211,7 +149,7 @@ def report(results: Path, format: str, reference: str | None, against: str | Non
         against_paper=against == "paper",
         reference=reference,
         colour=colour,
-        on_damaged=lambda line: click.echo(line, err=True),
+        on_damaged=warn,
     )
     if output is None:
         click.echo(text)
@@ -234,7 +172,7 @@ def merge(folders: tuple[Path, ...], output: Path) -> None:
     """
     from probing.merging import merge as merge_folders
 
-    merged = merge_folders(folders, output, on_damaged=lambda line: click.echo(line, err=True))
+    merged = merge_folders(folders, output, on_damaged=warn)
     click.echo(f"{output}: {merged.written} records written, {merged.there} were there already")
     sys.exit(1 if merged.damaged else 0)
 
@@ -242,12 +180,12 @@ def merge(folders: tuple[Path, ...], output: Path) -> None:
 @main.command()
 @click.argument("kind", type=click.Choice(["dots", "curves", "confusion", "layers"]))
 @click.option("-o", "--output", type=FILE, required=True, help="The figure: .svg, .png or .pdf.")
-@click.option("--results", "folder", type=FOLDER, default="results", show_default=True, help="Where the records are.")
+@RESULTS
 @click.option("--task", help="Only this task. [default: all that there are]")
 @click.option("--model", help="Only this model, as `probe report` calls it. [default: all]")
 @click.option("--data", help="Where there are several data sets: which.")
 @click.option("--preset", help="Where there are several presets: which.")
-def plot(**options: Any) -> None:
+def plot(results: Path, **options: Any) -> None:
     """Draw a figure for a paper, as wide as a column.
 
     dots: accuracies with 95 % intervals; curves: dev accuracy by epoch; confusion: which labels one model takes for
@@ -262,13 +200,13 @@ def plot(**options: Any) -> None:
     """
     from probing.report.plots import load_and_plot
 
-    load_and_plot(**options, on_damaged=lambda line: click.echo(line, err=True))
+    load_and_plot(results, **options, on_damaged=warn)
 
 
 @main.command()
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
-@click.option("--results", type=FOLDER, default="results", show_default=True, help="The folder of the records.")
+@RESULTS
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
 def compare(first: str, second: str, results: Path, as_json: bool) -> None:
     """Compare two models, task by task and overall.
@@ -283,7 +221,7 @@ def compare(first: str, second: str, results: Path, as_json: bool) -> None:
     """
     from probing.report.comparison import load_and_compare
 
-    text = load_and_compare(results, first, second, as_json=as_json, on_damaged=lambda line: click.echo(line, err=True))
+    text = load_and_compare(results, first, second, as_json=as_json, on_damaged=warn)
     click.echo(text)
 
 
@@ -292,16 +230,13 @@ def compare(first: str, second: str, results: Path, as_json: bool) -> None:
 @click.option("--aggregator", "aggregators", multiple=True, help=f"{AGGREGATOR_HELP} [default: all]")
 @click.option("--sentence", "sentences", multiple=True, metavar="TOKENS", help="Tokens separated by spaces.")
 @click.option("--count", type=click.IntRange(0), default=3, show_default=True, help="Test sentences, if none is named.")
-@click.option("--groups", type=click.IntRange(1), default=8, show_default=True, help="Of capsules, shown together.")
-@click.option("--data", help="senteval, mini, or a folder of task files. [default: as `probe run`]")
-@click.option("--data-dir", type=FOLDER, help="Where SentEval's files are. [default: data/senteval]")
-@click.option("--task-file", "task_files", multiple=True, type=FILE, help="Your own task, in SentEval's format.")
+@click.option("--groups", type=COUNT, default=8, show_default=True, help="Of capsules, shown together.")
+@DATA
 @click.option("--preset", help="paper, small or mini. [default: the data set's own]")
-@click.option("--config", "config_file", type=FILE, help="A TOML file with sections [model] and [training].")
-@click.option("--set", "settings", multiple=True, metavar="SECTION.KEY=VALUE", help="Change one setting.")
+@SETTINGS
 @click.option("--seed", type=int, default=0, show_default=True, help="Which of the models.")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or mps.")
-@click.option("--results", type=FOLDER, default="results", show_default=True, help="The folder of the records.")
+@RESULTS
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
 def explain(seed: int, as_json: bool, aggregators: tuple[str, ...], **options: Any) -> None:
     """Show what a model attends to, how routing weighs its heads, and what it is without each head.
@@ -327,10 +262,9 @@ def explain(seed: int, as_json: bool, aggregators: tuple[str, ...], **options: A
 @main.command()
 @click.option("--preset", default="paper", show_default=True, help="paper, small or mini.")
 @click.option("--aggregator", default="em", show_default=True, help=AGGREGATOR_HELP)
-@click.option("--config", "config_file", type=FILE, help="A TOML file with sections [model] and [training].")
-@click.option("--set", "settings", multiple=True, metavar="SECTION.KEY=VALUE", help="Change one setting.")
-@click.option("--vocabulary-size", type=click.IntRange(1), default=30_000, show_default=True, help="Words embedded.")
-@click.option("--num-classes", type=click.IntRange(1), default=2, show_default=True, help="Labels of the task.")
+@SETTINGS
+@click.option("--vocabulary-size", type=COUNT, default=30_000, show_default=True, help="Words embedded.")
+@click.option("--num-classes", type=COUNT, default=2, show_default=True, help="Labels of the task.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
 def describe(as_json: bool, **options: Any) -> None:
     """Print a model's parameters part by part and its tensors' shapes.
@@ -377,170 +311,3 @@ def encoders() -> None:
     from probing.encoders.specification import summaries
 
     click.echo(tabulate(summaries(), ["--encoder", "what it is"]))
-
-
-@main.group()
-def cache() -> None:
-    """Look at or delete the vectors that were computed."""
-
-
-@cache.command("list")
-def list_cache() -> None:
-    """List the cached vectors, the largest first."""
-    from tabulate import tabulate
-
-    from probing.vectors import describe_cached
-
-    headers = ["encoder", "task", "sentences", "dim", "layers", "kept as", "MB", "key"]
-    click.echo(tabulate(describe_cached(), headers, floatfmt=".1f"))
-
-
-@cache.command("clear")
-@click.option("--encoder", help="Only the vectors of this encoder, by the name that `probe cache list` shows.")
-def clear_cache(encoder: str | None) -> None:
-    """Delete cached vectors; results stay, and vectors can be computed again.
-
-    \b
-    probe cache clear
-    probe cache clear --encoder bag-of-words
-    """
-    from probing.vectors import clear_cached
-
-    count, size = clear_cached(encoder)
-    click.echo(f"{count} entries deleted, {size / 1e6:.1f} MB")
-
-
-@main.group()
-def data() -> None:
-    """Get, check, build and look at task files."""
-
-
-@data.command()
-@click.option("--task", "tasks", multiple=True, default=["all"], show_default=True, help="A task, or all ten.")
-@click.option("--data-dir", default="data/senteval", show_default=True, help="The folder that the files go to.")
-@click.option("--mirror", metavar="URL", help="Where the .txt files are: http, https or file:. [default: GitHub]")
-@click.option("--offline", is_flag=True, help="Download nothing: verify what is there, name what is missing.")
-@click.option("--force", is_flag=True, help="Overwrite files that are not SentEval's.")
-def fetch(tasks: tuple[str, ...], data_dir: str, mirror: str | None, offline: bool, force: bool) -> None:
-    """Download SentEval's ten task files and verify each.
-
-    What is there and right is not downloaded again; a broken download goes on where it stopped.
-
-    \b
-    probe data fetch
-    probe data fetch --task Tense,WC --mirror https://example.org/probing
-    probe data fetch --mirror file:///media/disk/probing
-    probe data fetch --offline
-    """
-    from pathlib import Path
-
-    from probing import tasks as table
-    from probing.corpus import download
-
-    try:
-        download.fetch(
-            table.get_tasks(tasks),
-            Path(data_dir),
-            mirror=mirror or download.MIRROR,
-            offline=offline,
-            force=force,
-            report=click.echo,
-        )
-    except KeyboardInterrupt:
-        click.echo("probe: interrupted; what has arrived is kept: run the command again to go on", err=True)
-        raise
-
-
-@data.command()
-@click.argument("paths", nargs=-1, required=True, metavar="DIR_OR_FILE...")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
-@click.option("--strict", is_flag=True, help="End with exit code 1 if there are warnings.")
-def check(paths: tuple[str, ...], as_json: bool, strict: bool) -> None:
-    """Verify task files: format, balance, duplicates, leakage.
-
-    An error makes a file unusable (exit code 2), a warning makes its scores doubtful, a note is worth knowing.
-    Of a folder, the files that bear a task's name are checked.
-
-    \b
-    probe data check data/senteval
-    probe data check my_tasks/ my_own_task.txt --strict
-    probe data check data/senteval --json
-    """
-    from pathlib import Path
-
-    from probing.corpus import checking
-
-    sys.exit(checking.check([Path(path) for path in paths], report=click.echo, as_json=as_json, strict=strict))
-
-
-@data.command()
-@click.argument("more", nargs=-1, type=FILE, metavar="[FILE...]")
-@click.option("--trees", multiple=True, type=FILE, help="Files of Penn-style brackets, gzipped or not.")
-@click.option("--conllu", multiple=True, type=FILE, help="CoNLL-U files, gzipped or not.")
-@click.option("--given", multiple=True, type=FILE, help="A task file to take as it is; the others are built.")
-@click.option("--extend", "extended", multiple=True, type=FILE, help="A task file to take; trees add to its training.")
-@click.option("-o", "--output", required=True, type=FOLDER, help="The folder that the task files go to.")
-@click.option(
-    "--train", type=click.IntRange(1), default=100_000, show_default=True, help="Instances of the training split."
-)
-@click.option(
-    "--dev", type=click.IntRange(1), default=10_000, show_default=True, help="Instances of the development split."
-)
-@click.option("--test", type=click.IntRange(1), default=10_000, show_default=True, help="Instances of the test split.")
-@click.option("--imbalance", type=click.IntRange(1), default=1, show_default=True, help=IMBALANCE_HELP)
-@click.option("--seed", type=int, default=0, show_default=True, help="Another seed draws other sentences.")
-@click.option("--task", "tasks", multiple=True, default=["all"], show_default=True, help="A task, or all ten.")
-@click.option("--skip-bad", is_flag=True, help="Count and skip trees that cannot be read.")
-@click.option("--force", is_flag=True, help="Write into a folder that is not empty.")
-def build(
-    more: tuple[Path, ...], trees: tuple[Path, ...], conllu: tuple[Path, ...], output: Path, **options: Any
-) -> None:
-    """Build the ten tasks from any parsed corpus.
-
-    Where a corpus is too small, a task is the largest balanced set that it gives. The datasheet in the folder
-    (datasheet.md, datasheet.json) tells sources, bounds, counts, baselines, and what was left out and why.
-    From dependencies, DepDepth and RootDep stand for TrDep and ToCo. Ends with exit code 1 if no task could be built.
-
-    \b
-    probe data build --trees wsj.mrg --output my_tasks
-    probe data build --trees parsed/*.txt.gz --skip-bad --output my_tasks
-    probe data build --conllu de_gsd-ud-train.conllu --output german --train 5000 --dev 500 --test 500
-    probe data build --trees books.txt.gz --given odd_man_out.txt --extend bigram_shift.txt --imbalance 10 -o books
-    probe run --data my_tasks
-    """
-    if bool(trees) == bool(conllu):
-        raise ProbingError("name the corpus with --trees FILE (Penn brackets) or with --conllu FILE, one of the two")
-    from probing.corpus.builders.files import build_files
-
-    sheet = build_files((trees or conllu) + more, "penn" if trees else "conllu", output, **options)
-    click.echo(sheet.to_table())
-    built = sum(one.reason is None for one in sheet.tasks)
-    click.echo(f"\n{output}: {built} task files and datasheet.md")
-    sys.exit(0 if built else 1)
-
-
-@data.command()
-@click.option("--count", type=click.IntRange(1), default=10, show_default=True, help="How many sentences.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Another seed gives other sentences.")
-@click.option("--trees", is_flag=True, help="Print Penn-style brackets, as `probe data build --trees` reads them.")
-@click.option("--task", help="Print labelled instances of one task of the embedded data instead.")
-def sample(count: int, seed: int, trees: bool, task: str | None) -> None:
-    """Print sentences of the embedded grammar, or instances of the embedded data.
-
-    \b
-    probe data sample --count 5
-    probe data sample --trees --count 100000 --seed 7 > trees.txt
-    probe data sample --task SOMO
-    """
-    if task is not None:
-        if trees:
-            raise ProbingError("--trees and --task exclude each other: a task's instances have no trees")
-        from probing.corpus.mini import sample_task
-
-        for label, tokens in sample_task(task, count, seed=seed):
-            click.echo(f"{label}\t{' '.join(tokens)}")
-        return
-    from probing.corpus.grammar import format_tree, generate
-
-    for sentence in generate(seed, count):
-        click.echo(format_tree(sentence.tree) if trees and sentence.tree else " ".join(sentence.tokens))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
@@ -32,6 +33,19 @@ class Backend(Protocol):
         """Give room for so many cells."""
 
 
+def check_backend(name: str, *, address: str | None, gpus_per_cell: float) -> None:
+    """Refuse a name that there is not, and options that do not go with it."""
+    if name not in ("loky", *CLUSTERS):
+        raise unknown("backend", name, ["loky", *CLUSTERS])
+    if not 0 <= gpus_per_cell < math.inf:
+        raise ProbingError(f"--gpus-per-cell must be a number from 0. Got {gpus_per_cell:g}")
+    for option, value in (("--address", address), ("--gpus-per-cell", gpus_per_cell)):
+        if name == "loky" and value:
+            raise ProbingError(f"{option} is for clusters: it goes with --backend {' or '.join(CLUSTERS)}")
+    if name == "dask" and address is None:
+        raise ProbingError("--backend dask needs --address: what `dask scheduler` prints, as in tcp://10.0.0.1:8786")
+
+
 def choose_backend(
     name: str,
     *,
@@ -42,13 +56,9 @@ def choose_backend(
     device: torch.device,
 ) -> Backend:
     """Return the backend of that name; a cluster's cells have a GPU only if that is asked for."""
+    check_backend(name, address=address, gpus_per_cell=gpus_per_cell)
     if name == "loky":
-        for option, value in (("--address", address), ("--gpus-per-cell", gpus_per_cell)):
-            if value:
-                raise ProbingError(f"{option} is for clusters: it goes with --backend {' or '.join(CLUSTERS)}")
         return Workers.choose(jobs, num_cells=num_cells, device=device)
-    if name not in CLUSTERS:
-        raise unknown("backend", name, ["loky", *CLUSTERS])
     there = torch.device("cuda" if gpus_per_cell else "cpu")
     if name == "ray":
         from probing.clusters.ray import RayCluster
@@ -56,6 +66,4 @@ def choose_backend(
         return RayCluster(address, gpus_per_cell, there, jobs)
     from probing.clusters.dask import DaskCluster
 
-    if address is None:
-        raise ProbingError("--backend dask needs --address: what `dask scheduler` prints, as in tcp://10.0.0.1:8786")
-    return DaskCluster(address, gpus_per_cell, there, jobs)
+    return DaskCluster(str(address), gpus_per_cell, there, jobs)

@@ -25,10 +25,12 @@ def merge(folders: Sequence[Path], output: Path, *, on_damaged: Callable[[str], 
     chosen: dict[str, dict[Path, tuple[Path, Result]]] = {}
     output = output.resolve()
     store, damaged = Store(output), 0
+    named = {folder.resolve(): folder for folder in reversed(folders)}
     for folder in dict.fromkeys([output, *(folder.resolve() for folder in folders)]):
         paths = sorted(folder.glob("*--*.json"))
         if not paths and folder != output:
-            raise ProbingError(f"{folder}: there are no records. Name folders that `probe run --results` wrote")
+            what = "there are no records" if folder.is_dir() else "there is no such folder"
+            raise ProbingError(f"{named[folder]}: {what}. Name folders that `probe run --results` wrote")
         for path in paths:
             try:
                 result = read_result(path)

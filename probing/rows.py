@@ -16,6 +16,7 @@ from probing.errors import ProbingError, unknown
 from probing.probes import get_probe
 from probing.registry import AGGREGATORS, COMPARED
 from probing.results import Measure, ModelIdentity
+from probing.vector_files import DTYPES
 from probing.vectors import Entry
 
 BASELINES = ("length", "bag-of-words")
@@ -118,6 +119,8 @@ def find_encoders(
     if fine_tune:
         return [_fine_tuned(spec) for spec in dict.fromkeys(encoders)]
     recipes = find_recipes(encoders, layer=layer, pooling=pooling)
+    if dtype is not None and dtype not in DTYPES:
+        raise unknown("dtype", dtype, DTYPES)
     probe_name = get_probe(probe or "mlp").name
     return [row for recipe in recipes for row in _probed(recipe, probe_name, dtype or "float32")]
 

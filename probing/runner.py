@@ -6,8 +6,8 @@ import dataclasses
 import itertools
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,11 +16,11 @@ from typing import Any
 import torch
 
 from probing.aggregators.implementation import describe as describe_routing
-from probing.backends import Backend, choose_backend
+from probing.backends import Backend, check_backend, choose_backend
 from probing.cells import Cell, Probed, Trained, run_cell
 from probing.config import Config, resolve_config
 from probing.corpus.source import Source, choose_source, own_files
-from probing.dataset import load_task
+from probing.dataset import IndexedTask, load_task
 from probing.display import Display, format_seconds
 from probing.encoders.encoder import Recipe
 from probing.errors import ProbingError
@@ -31,9 +31,12 @@ from probing.model.description import describe as describe_model
 from probing.registry import AGGREGATORS
 from probing.results import DataIdentity, Measure, Result, Store
 from probing.rows import Row, choose_measures, choose_rows
+from probing.tasks import Task
 from probing.training import pick_device
 from probing.vectors import Entry, embed
 from probing.workers import Workers
+
+MOST_SEED = 2**32 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +79,11 @@ class _Prepared:
         return len(self.chosen.cells) - len(self.waiting)
 
 
-def run(*, display: Display | None = None, **options: Any) -> Summary:
+def run(*, results: Path = Path("results"), display: Display | None = None, **options: Any) -> Summary:
     """Train and score what the options of `prepare` and `choose_cells` name; recorded cells are skipped."""
     display = display or Display()
-    with display.listening():
-        ready = prepare(display=display, **options)
-        _check_writable(ready.store)
+    with display.listening(), _writable(results):
+        ready = prepare(results=results, display=display, **options)
         rename_rows(ready.chosen.cells, ready.store)
         _embed([item.cell for item in ready.waiting], ready.chosen.recipes, ready.chosen.device, display)
         return _execute(ready, display)
@@ -111,6 +113,7 @@ def prepare(
     **what: Any,
 ) -> _Prepared:
     """Return the cells, those of them that are to be run, and where."""
+    check_backend(backend, address=address, gpus_per_cell=gpus_per_cell)  # before any file is read
     chosen, store = choose_cells(display=display, **what).take(shard), Store(results)
     place = choose_backend(
         backend,
@@ -148,6 +151,9 @@ def choose_cells(
 ) -> Chosen:
     """Return a cell for each task, aggregator or encoder, and seed; every file is read and checked on the way."""
     chosen_device = pick_device(device)
+    for seed in seeds:
+        if not 0 <= seed <= MOST_SEED:
+            raise ProbingError(f"a seed must be a whole number from 0 to {MOST_SEED}. Got {seed}")
     rows = choose_rows(
         aggregators,
         encoders,
@@ -165,8 +171,9 @@ def choose_cells(
     for source in _choose_sources(tasks, data, data_dir, task_files):
         used_preset = preset or source.preset
         config = resolve_config(used_preset, config_file=config_file, settings=settings)
+        loaded = {task: load_task(path) for task, path in source.files.items()}
         display.say(f"data: {source.name} ({source.reason}); preset: {used_preset}; device: {chosen_device}")
-        for cell, recipe in _plan(source, rows, measures, used_preset, config, seeds, display):
+        for cell, recipe in _plan(source, loaded, rows, measures, used_preset, config, seeds, display):
             cells.append(cell)
             if recipe is not None and isinstance(cell.method, Probed):
                 recipes[cell.method.vectors.folder] = recipe
@@ -249,6 +256,7 @@ def _choose_sources(
 
 def _plan(
     source: Source,
+    loaded: Mapping[Task, IndexedTask],
     rows: Sequence[Row],
     measures: Sequence[Measure],
     preset: str,
@@ -256,9 +264,9 @@ def _plan(
     seeds: Sequence[int],
     display: Display,
 ) -> Iterator[tuple[Cell, Recipe | None]]:
-    """Read and check every file before anything is trained, and yield the cells."""
+    """Yield the cells."""
     for task, path in source.files.items():
-        data = load_task(path)
+        data = loaded[task]
         verified = None
         if source.name == "senteval" and task.blob:
             verified = data.blob == task.blob
@@ -281,14 +289,23 @@ def _plan(
             yield cell, row.recipe and row.recipe(seed)
 
 
-def _check_writable(store: Store) -> None:
+@contextmanager
+def _writable(results: Path) -> Iterator[None]:
+    """Make the folder of the results, unless it is there, and take it away again if nothing comes into it."""
+    new = not results.exists()
     try:
-        store.folder.mkdir(parents=True, exist_ok=True)
-        probe = store.folder / ".writable"
+        results.mkdir(parents=True, exist_ok=True)
+        probe = results / ".writable"
         probe.touch()
         probe.unlink()
     except OSError as error:
-        raise ProbingError(f"--results {store.folder}: results cannot be written there ({error.strerror})") from None
+        raise ProbingError(f"--results {results}: results cannot be written there ({error.strerror})") from None
+    try:
+        yield
+    finally:
+        if new:
+            with suppress(OSError):  # it is not empty
+                results.rmdir()
 
 
 def _describe_result(result: Result) -> str:

@@ -27,7 +27,7 @@ from probing.encoders.encoder import Recipe, as_matrix
 from probing.errors import ProbingError
 from probing.results import write_atomically
 from probing.tasks import Task
-from probing.vector_files import DTYPES, PROGRESS, VectorFiles
+from probing.vector_files import PROGRESS, VectorFiles
 
 FORMAT = 2
 """Rises when entries change their form."""
@@ -50,8 +50,6 @@ class Entry:
 
         Where all layers of an encoder are there, they serve for any of them.
         """
-        if dtype not in DTYPES:
-            raise ProbingError(f"unknown dtype {dtype!r}. Known: {', '.join(DTYPES)}")
         about = {
             "format": FORMAT,
             "encoder": recipe.name,

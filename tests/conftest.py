@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+import cli
 from probing.registry import AGGREGATORS
 from probing.results import DataIdentity, ModelIdentity, Result, Scores, Timing, make_key
 from probing.tasks import COUNTERPARTS, TASKS, own_task
@@ -43,6 +45,17 @@ def _log_level() -> Iterator[None]:
     level = logger.level
     yield
     logger.setLevel(level)
+
+
+@pytest.fixture(scope="session")
+def probe() -> Callable[..., tuple[int, str, str]]:
+    """Return a function that runs the command in this process and gives its exit code, stdout and stderr."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        result = CliRunner().invoke(cli.main, [str(argument) for argument in arguments])
+        return result.exit_code, result.stdout, result.stderr
+
+    return run
 
 
 @pytest.fixture

@@ -49,19 +49,3 @@ def test_encoders_are_listed() -> None:
     assert lines[2].startswith("bag-of-words")
     assert lines[-2].startswith("module:Name, file.py:Name")
     assert lines[-1].startswith("NAME=SPEC ")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "line"),
-    [
-        (["run", "--encoder", "lenght"], "probe: unknown encoder 'lenght'. Did you mean 'length'? Known: bag-of-words"),
-        (["run", "--encoder", "length", "--probe", "svm"], "probe: unknown probe 'svm'. Known: mlp, linear, senteval"),
-        (["run", "--probe", "mlp"], "probe: --probe goes with --encoder: see `probe encoders`"),
-        (["run", "--encoder", "senteval:no.py"], "probe: encoder 'senteval:no.py': there is no file no.py"),
-        (["cache", "clear", "--encoder", "x"], "probe: no cached vectors of encoder 'x'. Cached: nothing"),
-    ],
-)
-def test_a_mistake_gives_one_line_and_exit_code_2(arguments: list[str], line: str) -> None:
-    code, out, err = probe(*arguments)
-    assert (code, out) == (2, "")
-    assert err.splitlines()[-1].startswith(line)

@@ -94,10 +94,10 @@ def test_damaged_files_are_named_and_left_out(fill: Callable[..., Path], tmp_pat
 
 
 def test_a_folder_without_records_is_a_mistake(fill: Callable[..., Path], tmp_path: Path) -> None:
-    with pytest.raises(
-        ProbingError, match=r"typo: there are no records. Name folders that `probe run --results` wrote"
-    ):
-        merge([fill("first", 0), tmp_path / "typo"], tmp_path / "all")
+    (tmp_path / "empty").mkdir()
+    for name, what in (("typo", "there is no such folder"), ("empty", "there are no records")):
+        with pytest.raises(ProbingError, match=f"{name}: {what}. Name folders that `probe run --results` wrote"):
+            merge([fill("first", 0), tmp_path / name], tmp_path / "all")
     assert not (tmp_path / "all").exists()
 
 

@@ -82,6 +82,14 @@ def no_untrained_form(name: str) -> ProbingError:
     )
 
 
+def not_trainable(name: str, kind: type) -> ProbingError:
+    """Return the error for an encoder that cannot be trained with the head."""
+    return ProbingError(
+        f"--fine-tune needs a torch.nn.Module. Encoder {name!r} made {kind.__name__}: "
+        "probe it frozen, without --fine-tune"
+    )
+
+
 def as_matrix(
     encoder: str,
     batch: str,

@@ -27,6 +27,8 @@ def make_recipe(target: str, *, layer: str, pooling: str) -> Recipe:
     spec = f"huggingface:{target}"
     if pooling not in POOLINGS:
         raise unknown("pooling", pooling, POOLINGS)
+    if not (layer in ("all", "last") or layer.isdecimal()):  # before the model is sought, maybe over the network
+        raise ProbingError(f"--layer must be a number from 0, all or last. Got {layer!r}")
     with loading(spec, extra="huggingface"):
         from transformers import AutoConfig
 
@@ -52,7 +54,7 @@ def _choose_layers(spec: str, layer: str, num_layers: int) -> tuple[int, ...]:
         return tuple(range(num_layers + 1))
     if layer == "last":
         return (num_layers,)
-    if not (layer.isdecimal() and int(layer) <= num_layers):
+    if int(layer) > num_layers:
         raise ProbingError(f"encoder {spec!r}: --layer must be 0 to {num_layers}, all or last. Got {layer!r}")
     return (int(layer),)
 

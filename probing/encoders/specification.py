@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from probing.encoders.encoder import Encoder, Recipe, no_untrained_form
+from probing.encoders.encoder import Encoder, Recipe, no_untrained_form, not_trainable
 from probing.errors import ProbingError, unknown
 from probing.registry import ENCODERS, Found
 
@@ -92,6 +92,8 @@ def find_trainable(spec: str) -> Found:
             "that makes a torch.nn.Module: module:Name, file.py:Name or transformer"
         )
     found = ENCODERS.find(spec)
+    if isinstance(found.object, type) and not issubclass(found.object, torch.nn.Module):
+        raise not_trainable(spec, found.object)
     return dataclasses.replace(found, label=label) if label else found
 
 

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from probing.aggregators.linear import LinearAggregator
+from probing.encoders.encoder import not_trainable
 from probing.errors import ProbingError
 from probing.model.attention import Packing
 from probing.model.classifier import Classifier
@@ -62,10 +63,7 @@ def _call(name: str, factory: Any, settings: dict[str, Any]) -> nn.Module:
         given = ", ".join(accepted)
         raise ProbingError(f"encoder {name!r} could not be made with {given or 'no settings'}: {error}") from error
     if not isinstance(module, nn.Module):
-        raise ProbingError(
-            f"--fine-tune needs a torch.nn.Module. Encoder {name!r} made {type(module).__name__}: "
-            "probe it frozen, without --fine-tune"
-        )
+        raise not_trainable(name, type(module))
     return module
 
 

@@ -94,7 +94,8 @@ def test_recipes_differ_by_model_and_pooling(tmp_path: Path) -> None:
     ("target", "options", "text"),
     [
         (MODEL, {"layer": "7"}, "--layer must be 0 to 6, all or last. Got '7'"),
-        (MODEL, {"layer": "-1"}, "--layer must be 0 to 6, all or last. Got '-1'"),
+        ("no/such-model", {"layer": "-1"}, "--layer must be a number from 0, all or last. Got '-1'"),
+        ("no/such-model", {"layer": "x"}, "--layer must be a number from 0, all or last. Got 'x'"),
         (MODEL, {"pooling": "sum"}, "unknown pooling 'sum'. Known: mean, cls, max, last"),
         ("no/such-model", {}, "encoder 'huggingface:no/such-model' could not be loaded: "),
     ],

@@ -16,9 +16,9 @@ from random import Random
 from typing import Any
 
 from probing.corpus.builders import odd_man_out, semantic, surface, syntactic
-from probing.corpus.builders.given import Given, read_given
+from probing.corpus.builders.given import Given
 from probing.corpus.builders.plans import Drawing, Plan
-from probing.corpus.builders.sampling import CannotBuildError, Sizes, Splits
+from probing.corpus.builders.sampling import CannotBuildError, Sizes, Splits, format_splits
 from probing.corpus.builders.survey import Progress, Survey, take_survey
 from probing.corpus.datasheet import Datasheet, TaskSheet, describe_task
 from probing.corpus.trees import Sentence
@@ -52,20 +52,18 @@ def build(
     seed: int = 0,
     tasks: Sequence[str] | None = None,
     imbalance: int = 1,
-    given: Sequence[Path] = (),
-    extended: Sequence[Path] = (),
+    given: Mapping[str, Given] | None = None,
     source: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Datasheet:
     """Write the task files that the sentences give, and a datasheet, into a folder.
 
-    A given task file is taken as it is; an extended one gets more training instances, from the sentences.
+    given: task -> the file that is taken for it, as it is or with more training instances from the sentences.
     """
     for name, size in (("train", train), ("dev", dev), ("test", test)):
         if size < 1:
             raise ProbingError(f"--{name} must be 1 or more. Got {size}")
     sizes = Sizes(train, dev, test, imbalance)
-    ready = read_given(given, extended)
     output.parent.mkdir(parents=True, exist_ok=True)
     # All files are made aside and moved together: whatever happens, the folder has no half of them.
     with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}.") as aside:
@@ -73,7 +71,7 @@ def build(
             if not survey.sentences:
                 raise ProbingError("there is no sentence to build from. Name files with trees in them")
             chosen = choose_tasks(tasks, survey.dependencies)
-            sheets = _build_tasks(survey, Path(aside), chosen, ready, sizes, seed, progress)
+            sheets = _build_tasks(survey, Path(aside), chosen, given or {}, sizes, seed, progress)
         sheet = Datasheet(
             # A count of bad trees is a Counter, filled while they were read.
             source={key: dict(value) if isinstance(value, Mapping) else value for key, value in (source or {}).items()},
@@ -113,6 +111,8 @@ def _build_tasks(
     plans: dict[str, Plan] = {}
     failures: dict[str, str] = {}
     for task in tasks:
+        if task.name in given and not given[task.name].extended:
+            continue
         try:
             plans[task.name] = _make_plan(task, survey, sizes)
         except CannotBuildError as error:
@@ -145,13 +145,14 @@ def _write_task(
 ) -> TaskSheet:
     path = folder / f"{task.file}.txt"
     if given is not None:
-        splits = given.extend(built) if built and given.extended else given.splits
-        settings, dropped = given.describe(splits), {}
+        splits = given.extend(built) if built else given.splits
+        given.write(path, splits)
+        settings, dropped = given.describe(splits, failures.get(task.name)), {}
     elif built is not None and plan is not None:
+        _write(path, format_splits(built))
         splits, settings, dropped = built, plan.settings, dict(plan.dropped)
     else:
         return TaskSheet(task=task.name, file=path.name, reason=failures[task.name])
-    _write(path, format_splits(splits))
     return describe_task(task, path, splits, settings=settings, dropped=dropped, frequencies=survey.folded)
 
 
@@ -169,15 +170,6 @@ def _draw(survey: Survey, drawings: Mapping[str, Drawing], progress: Progress | 
             drawing.offer(place, priority, facts)
         if progress is not None and number % 1000 == 0:
             progress("sampling", number, survey.kept)
-
-
-def format_splits(splits: Splits) -> str:
-    """Return the text of a task file."""
-    return "".join(
-        f"{split}\t{instance.label}\t{' '.join(instance.tokens)}\n"
-        for split, instances in splits.items()
-        for instance in instances
-    )
 
 
 def _write(path: Path, text: str) -> None:

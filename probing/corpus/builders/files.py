@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from probing.corpus.builders import build, choose_tasks
+from probing.corpus.builders.given import read_given
 from probing.corpus.datasheet import Datasheet
 from probing.corpus.trees import Format, Sentence, read_sentences
 from probing.dataset import hash_file
@@ -36,7 +37,7 @@ def build_files(
 ) -> Datasheet:
     """Build tasks from files of trees, with progress on a terminal; `options` are those of `build`."""
     check_output(output, force)
-    choose_tasks(options.get("tasks"), format == "conllu")  # so that a wrong name costs no reading
+    tasks = choose_tasks(options.get("tasks"), format == "conllu")  # so that a wrong name costs no reading
     skipped: Counter[str] | None = Counter() if skip_bad else None
     source = {
         "files": _name(paths),
@@ -47,9 +48,10 @@ def build_files(
         # Filled while the files are read.
         "bad_trees_skipped": skipped if skipped is not None else "none: a bad tree is an error",
     }
+    taken = read_given(given, extended, tasks)
     with _Bars(sum(path.stat().st_size for path in paths)) as bars:
         sentences = _read(paths, format, skipped, bars)
-        return build(sentences, output, given=given, extended=extended, source=source, progress=bars.show, **options)
+        return build(sentences, output, given=taken, source=source, progress=bars.show, **options)
 
 
 def check_output(output: Path, force: bool) -> None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from probing.corpus.builders.facts import bag_of_words
-from probing.corpus.builders.sampling import SPLITS, Instance, Splits
+from probing.corpus.builders.sampling import SPLITS, Instance, Splits, format_splits
 from probing.dataset import iterate_instances
 from probing.errors import ProbingError
-from probing.tasks import get_task
+from probing.tasks import Task, get_task
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,22 +29,38 @@ class Given:
         fresh = [i for split in SPLITS for i in built[split] if bag_of_words(i.tokens) not in own]
         return {**self.splits, "tr": [*self.splits["tr"], *(Instance(i.label, i.tokens) for i in fresh)]}
 
-    def describe(self, splits: Splits) -> dict[str, Any]:
-        """Return what a datasheet says of where the lines come from."""
+    def write(self, path: Path, splits: Splits) -> None:
+        """Write the lines; of a file that is not extended, the same bytes."""
+        path.write_bytes(format_splits(splits).encode() if self.extended else self.path.read_bytes())
+
+    def describe(self, splits: Splits, failure: str | None) -> dict[str, Any]:
+        """Return what a datasheet says of where the lines come from, and why the trees added none."""
         added = len(splits["tr"]) - len(self.splits["tr"])
-        more = {"training_instances_added_from_the_trees": added} if self.extended else {}
-        return {"lines_taken_from": self.path.name, **more}
+        more: dict[str, Any] = {"training_instances_added_from_the_trees": added} if self.extended else {}
+        return {"lines_taken_from": self.path.name, **more, **({"none_added_because": failure} if failure else {})}
 
 
-def read_given(given: Iterable[Path], extended: Sequence[Path]) -> dict[str, Given]:
-    """Return the files by their tasks, which are known by the files' names."""
+def read_given(given: Sequence[Path], extended: Sequence[Path], tasks: Sequence[Task]) -> dict[str, Given]:
+    """Return the files by their tasks, which are known by the files' names; they must be among those to be built."""
     found: dict[str, Given] = {}
-    for path in [*given, *extended]:
-        name = get_task(path.stem).name
+    for path, is_extended in [*((path, False) for path in given), *((path, True) for path in extended)]:
+        name = _find_task(path, tasks)
         if name in found:
             raise ProbingError(f"{path}: there is another file for task {name}, {found[name].path}. Name one of them")
         splits: Splits = {split: [] for split in SPLITS}
         for split, label, tokens in iterate_instances(path):
             splits[split].append(Instance(label, tokens))
-        found[name] = Given(path, splits, path in extended)
+        found[name] = Given(path, splits, is_extended)
     return found
+
+
+def _find_task(path: Path, tasks: Sequence[Task]) -> str:
+    try:
+        name = get_task(path.stem).name
+    except ProbingError as error:
+        raise ProbingError(
+            f"{path}: the file's name must be that of its task, as in past_present.txt: {error}"
+        ) from None
+    if name not in [task.name for task in tasks]:
+        raise ProbingError(f"{path}: task {name} is not among those to be built. Add --task {name}, or leave it out")
+    return name

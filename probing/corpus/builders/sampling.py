@@ -161,6 +161,15 @@ def even_out(splits: Mapping[str, Mapping[str, Sequence[Instance]]], sizes: Size
     return shuffle(drawn, random)
 
 
+def format_splits(splits: Splits) -> str:
+    """Return the text of a task file."""
+    return "".join(
+        f"{split}\t{instance.label}\t{' '.join(instance.tokens)}\n"
+        for split, instances in splits.items()
+        for instance in instances
+    )
+
+
 def shuffle(splits: Splits, random: Random) -> Splits:
     """Put each split into random order."""
     for split in SPLITS:

@@ -111,7 +111,7 @@ def test_mistakes_are_one_line(tmp_path: Path, arguments: list[str], message: st
 def test_sizes_must_be_positive(trees: Path, tmp_path: Path) -> None:
     code, _, err = probe("--trees", trees, "--output", tmp_path / "out", "--train", "0")
     assert code == 2
-    assert "Invalid value for '--train': 0 is not in the range x>=1" in err
+    assert err == "probe: invalid value for '--train': 0 is not in the range x>=1. See `probe data build --help`\n"
 
 
 def test_dependencies_give_counterparts(tmp_path: Path) -> None:

@@ -1,0 +1,83 @@
+"""Kinds of values that options take, and the options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from probing.errors import ProbingError
+
+FILE = click.Path(path_type=Path, dir_okay=False)
+FOLDER = click.Path(path_type=Path, file_okay=False)
+COUNT = click.IntRange(1)
+MOST_SEEDS = 10_000
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def together(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Return a decorator that gives a command several options, in this order."""
+
+    def give(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return give
+
+
+DATA = together(
+    click.option("--data", help="senteval, mini, or a folder of task files. [default: senteval if there, else mini]"),
+    click.option("--data-dir", type=FOLDER, help="Where SentEval's files are. [default: data/senteval]"),
+    click.option("--task-file", "task_files", multiple=True, type=FILE, help="Your own task, in SentEval's format."),
+)
+SETTINGS = together(
+    click.option("--config", "config_file", type=FILE, help="A TOML file with sections [model] and [training]."),
+    click.option("--set", "settings", multiple=True, metavar="SECTION.KEY=VALUE", help="Change one setting."),
+)
+RESULTS = click.option(
+    "--results", type=FOLDER, default="results", show_default=True, help="The folder of the records."
+)
+
+
+class Jobs(click.ParamType):
+    """A number of processes, or `auto`."""
+
+    name = "N|auto"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | None:
+        return None if value in (None, "auto") else COUNT.convert(value, param, ctx)
+
+
+class Seeds(click.ParamType):
+    """A number of seeds, counted from 0, or a list of them."""
+
+    name = "N|0,1,..."
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        if isinstance(value, tuple):
+            return value
+        try:
+            numbers = [int(part) for part in value.split(",") if part.strip()]
+        except ValueError:
+            numbers = []
+        if not numbers or ("," not in value and not 1 <= numbers[0] <= MOST_SEEDS):
+            raise ProbingError(f"--seeds must be how many (5 for 0 to 4) or a list (0,1,2). Got {value!r}")
+        return tuple(numbers) if "," in value else tuple(range(numbers[0]))
+
+
+class Shard(click.ParamType):
+    """One of several parts, counted from 1."""
+
+    name = "I/N"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
+        if isinstance(value, tuple):
+            return value
+        number, _, count = value.partition("/")
+        if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
+            raise ProbingError(f"--shard must be one of so many parts, from 1/8 to 8/8. Got {value!r}")
+        return int(number), int(count)
