@@ -63,6 +63,23 @@ def test_files_become_a_folder_of_tasks(trees: Path, tmp_path: Path) -> None:
     assert str(tmp_path) not in (output / "datasheet.json").read_text(encoding="utf-8"), "no path of this machine"
 
 
+def test_files_are_given_and_extended(trees: Path, tmp_path: Path) -> None:
+    assert probe("--trees", trees, "--output", tmp_path / "first", *SMALL)[0] == 0
+    given, extended = (tmp_path / "first" / f"{name}.txt" for name in ("past_present", "bigram_shift"))
+    options = ["--given", given, "--extend", extended, "--imbalance", "10", "--seed", "1"]
+    code, _, err = probe("--trees", trees, "--output", tmp_path / "out", *options, *SMALL)
+    assert (code, err) == (0, "")
+    assert (tmp_path / "out" / "past_present.txt").read_bytes() == given.read_bytes()
+    assert (tmp_path / "out" / "bigram_shift.txt").read_bytes().startswith(extended.read_bytes().partition(b"va")[0])
+    sheet = json.loads((tmp_path / "out" / "datasheet.json").read_text(encoding="utf-8"))
+    assert sheet["source"]["given"] == [{"name": "past_present.txt", "sha256": hash_file(given)[0]}]
+    assert sheet["source"]["extended"] == [{"name": "bigram_shift.txt", "sha256": hash_file(extended)[0]}]
+    assert sheet["options"]["imbalance"] == 10
+    settings = {task["task"]: task["settings"] for task in sheet["tasks"]}
+    assert settings["Tense"] == {"lines_taken_from": "past_present.txt"}
+    assert settings["BShif"]["training_instances_added_from_the_trees"] > 0
+
+
 def test_bad_trees_are_an_error_or_counted(trees: Path, tmp_path: Path) -> None:
     with trees.open("a", encoding="utf-8") as file:
         file.write("(S (NP))\n")

@@ -65,6 +65,37 @@ def test_balance_goes_by_the_rarest_class_in_proportion() -> None:
     }
 
 
+def test_imbalance_lets_others_occur_more_often() -> None:
+    sizes = Sizes(1000, 100, 100, imbalance=10)
+    counts = balance({"a": 5000, "b": 24, "c": 100}, sizes)
+    assert counts["tr"] == {"a": 200, "b": 20, "c": 83}
+    assert counts["te"] == counts["va"] == {"a": 20, "b": 2, "c": 8}
+
+
+def test_imbalance_changes_nothing_where_no_label_is_scarce() -> None:
+    available = {"a": 60, "b": 60, "c": 60}
+    assert balance(available, Sizes(100, 10, 10, imbalance=10)) == balance(available, SIZES)
+
+
+@settings(deadline=None)
+@given(
+    st.dictionaries(st.sampled_from("abcd"), st.integers(3, 400), min_size=2), st.integers(1, 20), st.integers(20, 400)
+)
+def test_imbalance_is_bounded(available: dict[str, int], imbalance: int, train: int) -> None:
+    sizes = Sizes(train, 10, 10, imbalance)
+    counts = balance(available, sizes)
+    totals = {label: sum(counts[split][label] for split in counts) for label in available}
+    assert all(totals[label] <= available[label] for label in available)
+    assert sum(totals.values()) <= sizes.total
+    assert min(min(by_label.values()) for by_label in counts.values()) >= 1
+    if max(totals.values()) - min(totals.values()) > len(counts):  # more than what rounding leaves
+        assert max(totals.values()) <= imbalance * min(available.values())
+    if imbalance == 1:
+        assert all(max(by_label.values()) - min(by_label.values()) <= 1 for by_label in counts.values())
+    fewer = balance(available, Sizes(train, 10, 10))
+    assert all(counts[split][label] >= fewer[split][label] for split in counts for label in available)
+
+
 def test_balance_refuses_a_class_that_cannot_be_in_all_splits() -> None:
     with pytest.raises(CannotBuildError, match="too few sentences of class b: 2"):
         balance({"a": 1000, "b": 2}, SIZES)
