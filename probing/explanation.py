@@ -19,11 +19,12 @@ from torch import Tensor, nn
 
 from probing import training
 from probing.cache import cache_folder
-from probing.cells import Cell, Fitted, limit_threads
+from probing.cells import Cell, limit_threads
 from probing.checkpoints import Checkpoint
 from probing.dataset import UNKNOWN, IndexedTask, PackedSplit, load_task
 from probing.display import Display
 from probing.errors import ProbingError
+from probing.methods import Fitted, Job
 from probing.model.inspection import LayerView, attentions, inspect_sentence, masked_head
 from probing.parts import take_splits
 from probing.results import Store, read_result, write_atomically
@@ -209,9 +210,16 @@ def _fit(cell: Cell, task: IndexedTask, device: torch.device, display: Display) 
     torch.manual_seed(cell.seed)
     checkpoint = Checkpoint(cache_folder("explained") / cell.key, key=cell.key, device=device, on_note=display.warn)
     with display.counting(f"{cell.name}: epochs", cell.method.settings["training"]["max_epochs"]) as on_epoch:
-        return cell.method.fit(
-            cell, task, take_splits(task), device, lambda progress: on_epoch(progress.epoch - 1), checkpoint
+        job = Job(
+            name=cell.task.name,
+            task=task,
+            parts=take_splits(task),
+            seed=cell.seed,
+            device=device,
+            on_progress=lambda progress: on_epoch(progress.epoch - 1),
+            checkpoint=checkpoint,
         )
+        return cell.method.fit(job)
 
 
 def _take_sentence(task: IndexedTask, number: int) -> tuple[list[str], str]:

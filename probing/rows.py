@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 
-from probing.cells import FineTuned, Probed, Trained
 from probing.config import Config
 from probing.dataset import IndexedTask
 from probing.encoders.encoder import Recipe
 from probing.encoders.specification import find_recipes, find_trainable
 from probing.errors import ProbingError, unknown
+from probing.methods import FineTuned, Probed, Trained
 from probing.probes import get_probe
 from probing.registry import AGGREGATORS, COMPARED
 from probing.results import Measure, ModelIdentity

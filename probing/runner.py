@@ -17,7 +17,7 @@ import torch
 
 from probing.aggregators.implementation import describe as describe_routing
 from probing.backends import Backend, check_backend, choose_backend
-from probing.cells import Cell, Probed, Trained, run_cell
+from probing.cells import Cell, run_cell
 from probing.config import Config, resolve_config
 from probing.corpus.source import Source, choose_source, own_files
 from probing.dataset import IndexedTask, load_task
@@ -26,6 +26,7 @@ from probing.encoders.encoder import Recipe
 from probing.errors import ProbingError
 from probing.estimates import Plan, make_plan
 from probing.execution import Waiting, execute, find_waiting, rename_rows, run_far_away
+from probing.methods import Probed, Trained
 from probing.model.description import Description
 from probing.model.description import describe as describe_model
 from probing.registry import AGGREGATORS

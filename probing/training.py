@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -103,12 +103,18 @@ def score(model: nn.Module, batch: Batch, device: torch.device) -> Tensor:
     return scores
 
 
-@torch.inference_mode()
+def score_batches(model: nn.Module, split: PackedSplit, device: torch.device) -> Iterator[Tensor]:
+    """Yield the scores (B, C) of a split's sentences, in order; nothing is learned from them."""
+    model.eval()
+    for batch in split.batches(EVALUATION_BATCH):
+        with torch.inference_mode():
+            scores = score(model, batch, device)
+        yield scores
+
+
 def predict(model: nn.Module, split: PackedSplit, device: torch.device) -> Integers:
     """Return the predicted class of every sentence of a split, in order."""
-    model.eval()
-    predictions = [score(model, batch, device).argmax(1) for batch in split.batches(EVALUATION_BATCH)]
-    return torch.cat(predictions).cpu().numpy()
+    return torch.cat([scores.argmax(1) for scores in score_batches(model, split, device)]).cpu().numpy()
 
 
 def accuracy(predictions: Integers, split: PackedSplit) -> float:

@@ -17,8 +17,9 @@ from filelock import FileLock
 
 from probing import __version__
 from probing.cache import cache_folder, new_folder
-from probing.cells import Cell, FineTuned, Probed, Trained
+from probing.cells import Cell
 from probing.errors import ProbingError
+from probing.methods import FineTuned, Probed, Trained
 
 Fetch = Callable[[Any], bytes]
 

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from probing import runner
-from probing.cells import Cell, FineTuned, Probed, Trained
+from probing.cells import Cell
 from probing.clusters import shipping
 from probing.clusters.shipping import Packer, Parcel
 from probing.display import Display
 from probing.errors import ProbingError
+from probing.methods import FineTuned, Probed, Trained
 from probing.vectors import Entry
 
 PLUGIN = "from torch import nn\nclass Mine(nn.Module):\n    pass\n"

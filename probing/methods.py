@@ -1,0 +1,190 @@
+"""How the model of a cell is made: trained from scratch, fine-tuned, or a probe on frozen vectors."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from probing import probes, training
+from probing.checkpoints import Checkpoint
+from probing.config import Config
+from probing.dataset import SPLITS, IndexedTask, Integers
+from probing.encoders import trainable
+from probing.encoders.specification import find_trainable
+from probing.model.classifier import Classifier, build_classifier
+from probing.model.frozen import Frozen
+from probing.parts import Part, Parts
+from probing.registry import AGGREGATORS
+from probing.vectors import Entry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What a method learns from, and how."""
+
+    name: str
+    """Of the task."""
+    task: IndexedTask
+    parts: Parts
+    seed: int
+    device: torch.device
+    on_progress: Callable[[training.Progress], None]
+    checkpoint: Checkpoint
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """What a method made of some parts of a task."""
+
+    outcome: training.Outcome
+    scores: Callable[[Part], Iterable[Tensor]]
+    """Gives the scores (B, C) of a part's sentences, block by block."""
+    parameters: int
+    vocabulary_size: int
+    configurations: list[dict[str, Any]] = dataclasses.field(default_factory=list)
+    model: nn.Module | None = None
+    """What was trained, unless it is a probe on frozen vectors."""
+
+    def predict(self, part: Part) -> Integers:
+        """Return the predicted class of each sentence."""
+        return torch.cat([scores.argmax(1) for scores in self.scores(part)]).cpu().numpy()
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """The paper's model, trained from scratch."""
+
+    aggregator: str
+    """What the user named: a built-in, an entry point, `module:Name` or `file.py:Name`."""
+    config: Config
+    untrained: bool = False
+    """Train the head only."""
+
+    @property
+    def settings(self) -> dict[str, dict[str, Any]]:
+        return self.config.as_dict()
+
+    def fit(self, job: Job) -> Fitted:
+        factory = AGGREGATORS.find(self.aggregator).object
+        sizes: dict[str, Any] = dataclasses.asdict(self.config.model) | dataclasses.asdict(self.config.routing)
+
+        def build(vocabulary_size: int) -> Classifier:
+            return build_classifier(factory, vocabulary_size=vocabulary_size, num_classes=len(job.task.labels), **sizes)
+
+        return _train(build, self, job)
+
+
+@dataclass(frozen=True, slots=True)
+class FineTuned:
+    """An encoder of the user's, trained together with the head."""
+
+    encoder: str
+    config: Config
+    untrained: bool = False
+    """Train the head only."""
+
+    @property
+    def settings(self) -> dict[str, dict[str, Any]]:
+        settings = self.config.as_dict()
+        return {"model": settings["model"], "training": settings["training"]}
+
+    def fit(self, job: Job) -> Fitted:
+        factory = find_trainable(self.encoder).object
+
+        def build(vocabulary_size: int) -> Classifier:
+            return trainable.build_classifier(
+                self.encoder,
+                factory,
+                words=job.task.words[: vocabulary_size - 1],
+                num_classes=len(job.task.labels),
+                **dataclasses.asdict(self.config.model),
+            )
+
+        return _train(build, self, job)
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """A probe on an encoder's frozen vectors."""
+
+    probe: str
+    vectors: Entry
+    layer: int | None
+
+    @property
+    def settings(self) -> dict[str, dict[str, Any]]:
+        encoder = {**self.vectors.about["settings"], "dtype": self.vectors.about["dtype"]}
+        if self.layer is not None:
+            encoder["layer"] = self.layer
+        probe = probes.get_probe(self.probe)
+        return {"encoder": encoder, "probe": {"probe": probe.name, "standardise": probe.standardise}}
+
+    def fit(self, job: Job) -> Fitted:
+        vectors, train = self.vectors.open(self.layer), job.task.splits["tr"]
+
+        def take(part: Part) -> probes.Vectors:
+            chosen = vectors[part.split]
+            return probes.Vectors.build(chosen if part.rows is None else chosen[part.rows], part.labels)
+
+        tokens_per_sentence = len(train.tokens) / len(train)
+
+        def report(progress: training.Progress) -> None:
+            job.on_progress(dataclasses.replace(progress, tokens=round(progress.tokens * tokens_per_sentence)))
+
+        fitted = probes.fit(
+            probes.get_probe(self.probe, task=job.name),
+            take(job.parts["tr"]),
+            take(job.parts["va"]),
+            num_classes=len(job.task.labels),
+            seed=job.seed,
+            device=job.device,
+            on_progress=report,
+        )
+        others = [candidate for candidate in fitted.candidates if candidate is not fitted.chosen]
+        outcome = training.Outcome(
+            fitted.chosen.best.epoch,
+            fitted.chosen.best.dev_accuracy,
+            fitted.chosen.curve,
+            round(fitted.sentences * tokens_per_sentence),
+        )
+        return Fitted(
+            outcome,
+            lambda part: fitted.scores(vectors[part.split], part.rows),
+            parameters=fitted.parameters,
+            vocabulary_size=0,
+            configurations=probes.describe_candidates([fitted.chosen, *others]),
+        )
+
+
+def _train(build: Callable[[int], Classifier], method: Trained | FineTuned, job: Job) -> Fitted:
+    """Train the model that `build` makes for a size of the vocabulary; of an untrained encoder, the head only."""
+    task, settings = job.task, dataclasses.asdict(method.config.training)
+    vocabulary_size = task.vocabulary_size(
+        min_frequency=settings.pop("min_frequency"), max_vocabulary=settings.pop("max_vocabulary")
+    )
+    splits = {name: task.limit(name, vocabulary_size) for name in SPLITS}
+    model = build(vocabulary_size)
+    if method.untrained:
+        model.encoder = Frozen(model.encoder)
+    model.to(job.device)
+    outcome = training.train(
+        model,
+        *(job.parts[name].pack(splits[job.parts[name].split]) for name in ("tr", "va")),
+        seed=job.seed,
+        device=job.device,
+        on_progress=job.on_progress,
+        checkpoint=job.checkpoint,
+        **settings,
+    )
+    return Fitted(
+        outcome,
+        lambda part: training.score_batches(model, part.pack(splits[part.split]), job.device),
+        parameters=sum(parameter.numel() for parameter in model.parameters()),
+        vocabulary_size=vocabulary_size,
+        model=model,
+    )
