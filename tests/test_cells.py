@@ -6,6 +6,7 @@ import io
 import random
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +14,15 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from probing import runner
 from probing.display import Display
 from probing.errors import ProbingError
 from probing.report.formats import render
-from probing.results import Result, Store
+from probing.results import Result
 from probing.runner import Summary
+from tests import studies
+from tests.studies import load
 
-FAST = (
-    *("model.model_dim=16", "model.num_heads=2", "model.num_capsules=8", "model.feed_forward_dim=16"),
-    *("model.head_dim=16", "model.num_layers=1", "training.max_epochs=2", "training.min_frequency=1"),
-)
+start = partial(studies.start, encoders=["length"])
 
 
 @pytest.fixture
@@ -37,23 +36,6 @@ def answers(task_file: Callable[..., Path]) -> Path:
         for _ in range(size)
     ]
     return task_file(lines, "answers.txt")
-
-
-def start(answers: Path, results: Path, **options: Any) -> Summary:
-    defaults: dict[str, Any] = {
-        "encoders": ["length"],
-        "task_files": [answers],
-        "settings": FAST,
-        "preset": "mini",
-        "device": "cpu",
-        "jobs": 1,
-        "display": Display(verbosity=-1),
-    }
-    return runner.run(results=results, **defaults | options)
-
-
-def load(results: Path) -> list[Result]:
-    return Store(results).load(pytest.fail)
 
 
 def test_a_frozen_encoder_is_recorded_like_a_model(answers: Path, tmp_path: Path) -> None:

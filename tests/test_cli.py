@@ -8,16 +8,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
-from click.testing import CliRunner
 
 import cli
 
+Probe = Callable[..., tuple[int, str, str]]
 FAST = [
     *("--preset", "mini", "--device", "cpu", "--set", "model.model_dim=16", "--set", "model.num_capsules=16"),
     *("--set", "model.feed_forward_dim=16", "--set", "training.max_epochs=1", "--set", "training.min_frequency=1"),
@@ -35,13 +35,8 @@ def commands(
             yield (*path, name), command
 
 
-def probe(*arguments: str) -> tuple[int, str, str]:
-    result = CliRunner().invoke(cli.main, arguments)
-    return result.exit_code, result.stdout, result.stderr
-
-
 @pytest.mark.parametrize(("path", "command"), list(commands()), ids=lambda value: str(value))
-def test_every_command_and_option_is_explained(path: tuple[str, ...], command: click.Command) -> None:
+def test_every_command_and_option_is_explained(probe: Probe, path: tuple[str, ...], command: click.Command) -> None:
     code, out, _ = probe(*path, "--help")
     assert code == 0
     assert command.help
@@ -84,7 +79,7 @@ def test_run_then_report_through_the_installed_command(tmp_path: Path) -> None:
     assert [row["model"] for row in rows] == ["base", "em", "simple"]
 
 
-def test_a_failed_cell_gives_exit_code_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_cell_gives_exit_code_1(probe: Probe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("task.tsv").write_text(GOOD, encoding="utf-8")
     Path("broken.py").write_text(
@@ -137,7 +132,9 @@ def test_ctrl_c_ends_with_130_and_says_how_to_go_on(tmp_path: Path, jobs: str) -
     assert "Traceback" not in err
 
 
-def test_report_writes_a_file_and_describe_prints_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_report_writes_a_file_and_describe_prints_json(
+    probe: Probe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     Path("task.tsv").write_text(GOOD, encoding="utf-8")
     assert probe("run", "--task-file", "task.tsv", "--aggregator", "base", "-q", *FAST) == (0, "", "")
@@ -164,7 +161,7 @@ def test_report_writes_a_file_and_describe_prints_json(tmp_path: Path, monkeypat
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_seeds_can_be_counted_listed_or_named(
-    arguments: list[str], seeds: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+    probe: Probe, arguments: list[str], seeds: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from probing import runner
 
@@ -179,7 +176,7 @@ def test_seeds_can_be_counted_listed_or_named(
     assert asked == [seeds]
 
 
-def test_two_models_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_models_are_compared(probe: Probe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("task.tsv").write_text(GOOD, encoding="utf-8")
     run = ["run", "--task-file", "task.tsv", "--aggregator", "base,em", "--seeds", "2", "-q", "--jobs", "1", *FAST]
@@ -194,6 +191,6 @@ def test_two_models_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert (code, err) == (2, "probe: unknown model 'bass'. Did you mean 'Base'? Known: Base, EM\n")
 
 
-def test_lists() -> None:
+def test_lists(probe: Probe) -> None:
     assert probe("tasks")[1].count("\n") == 2 + 12
     assert "em-code" in probe("aggregators")[1]

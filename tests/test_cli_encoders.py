@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-import cli
-
+Probe = Callable[..., tuple[int, str, str]]
 GOOD = "".join(
     f"{split}\t{label}\t{' '.join([label] * size)}\n"
     for split in ("tr", "va", "te")
@@ -17,18 +16,13 @@ GOOD = "".join(
 )
 
 
-def probe(*arguments: str) -> tuple[int, str, str]:
-    result = CliRunner().invoke(cli.main, arguments)
-    return result.exit_code, result.stdout, result.stderr
-
-
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("task.tsv").write_text(GOOD, encoding="utf-8")
 
 
-def test_an_encoder_is_run_reported_cached_and_cleared() -> None:
+def test_an_encoder_is_run_reported_cached_and_cleared(probe: Probe) -> None:
     run = ("run", "--task-file", "task.tsv", "--encoder", "length", "--probe", "linear", "--device", "cpu")
     code, out, err = probe(*run)
     assert (code, out) == (0, "")
@@ -44,7 +38,7 @@ def test_an_encoder_is_run_reported_cached_and_cleared() -> None:
     assert len(probe("cache", "list")[1].splitlines()) == 2
 
 
-def test_encoders_are_listed() -> None:
+def test_encoders_are_listed(probe: Probe) -> None:
     lines = probe("encoders")[1].splitlines()
     assert lines[2].startswith("bag-of-words")
     assert lines[-2].startswith("module:Name, file.py:Name")

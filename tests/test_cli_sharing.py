@@ -7,29 +7,24 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-import cli
 from probing.results import Result, Store
 
-
-def probe(*arguments: str) -> tuple[int, str, str]:
-    result = CliRunner().invoke(cli.main, arguments)
-    return result.exit_code, result.stdout, result.stderr
+Probe = Callable[..., tuple[int, str, str]]
 
 
 @pytest.mark.parametrize("shard", ["0/8", "9/8", "3", "3/", "/8", "a/b", "-1/8", "1/8/2", ""])
-def test_a_shard_is_one_of_so_many(shard: str) -> None:
+def test_a_shard_is_one_of_so_many(probe: Probe, shard: str) -> None:
     line = f"probe: --shard must be one of so many parts, from 1/8 to 8/8. Got {shard!r}\n"
     assert probe("run", "--shard", shard) == (2, "", line)
 
 
-def test_json_goes_with_a_plan() -> None:
+def test_json_goes_with_a_plan(probe: Probe) -> None:
     line = "probe: --json goes with --plan. For results as JSON, see `probe report --format json`\n"
     assert probe("run", "--json") == (2, "", line)
 
 
-def test_a_plan_goes_to_stdout(task_file: Callable[..., Path], tmp_path: Path) -> None:
+def test_a_plan_goes_to_stdout(probe: Probe, task_file: Callable[..., Path], tmp_path: Path) -> None:
     results = tmp_path / "results"
     options = ["run", "--task-file", str(task_file()), "--preset", "mini", "--results", str(results), "--plan"]
     code, out, err = probe(*options, "--seeds", "2")
@@ -42,7 +37,7 @@ def test_a_plan_goes_to_stdout(task_file: Callable[..., Path], tmp_path: Path) -
     assert not results.exists()
 
 
-def test_folders_are_merged(tmp_path: Path, make_result: Callable[..., Result]) -> None:
+def test_folders_are_merged(probe: Probe, tmp_path: Path, make_result: Callable[..., Result]) -> None:
     first, second, both = (tmp_path / name for name in ("first", "second", "both"))
     Store(first).save(make_result(seed=0))
     Store(second).save(make_result(seed=1))

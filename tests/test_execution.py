@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import os
-import random
 import subprocess
 import sys
 from collections.abc import Callable
@@ -22,6 +21,7 @@ from probing.errors import ProbingError
 from probing.execution import Ended, execute, find_waiting
 from probing.leases import Lease, Leases, Owner
 from probing.results import ModelIdentity, Result, Store
+from tests.studies import load, write_answers
 
 QUIET = Display(verbosity=-1)
 
@@ -106,17 +106,10 @@ def execute_all(
     return list(execute(find_waiting(cells, store, force=force), store, workers, lambda *_: cells[0].result, display))
 
 
-def records(store: Store) -> list[Result]:
-    def fail(message: str) -> None:
-        raise AssertionError(message)
-
-    return store.load(fail)
-
-
 def test_each_cell_is_recorded_and_then_not_run_again(cells: list[Any], store: Store) -> None:
     ended = execute_all(cells, store, FakeWorkers())
     assert [(item.cell, item.here) for item in ended] == [(cell, True) for cell in cells]
-    assert [result.seed for result in records(store)] == [0, 1, 2]
+    assert [result.seed for result in load(store.folder)] == [0, 1, 2]
     assert execute_all(cells, store, FakeWorkers()) == []
     assert len(execute_all(cells, store, FakeWorkers(), force=True)) == 3
     assert not (store.folder / ".leases").exists()
@@ -227,7 +220,7 @@ def test_a_damaged_record_is_made_again(cells: list[Any], store: Store) -> None:
     path = store.save(cells[0].result)
     path.write_text(path.read_text(encoding="utf-8")[:100], encoding="utf-8")
     execute_all(cells, store, FakeWorkers())
-    assert len(records(store)) == 3
+    assert len(load(store.folder)) == 3
 
 
 NURSERY = '''
@@ -316,16 +309,7 @@ def find_intervals(log: list[list[Any]]) -> dict[str, list[tuple[float, float]]]
 
 @pytest.mark.slow
 def test_four_processes_and_random_kills_give_what_one_process_gives(tmp_path: Path) -> None:
-    draw = random.Random(0)
-    lines = [
-        f"{split}\t{label}\t{label} " + " ".join(draw.choices("abcdefgh", k=draw.randint(1, 9)))
-        for split, size in (("tr", 400), ("va", 50), ("te", 50))
-        for label in ("YES", "NO")
-        for _ in range(size)
-    ]
-    task_file = tmp_path / "answers.tsv"
-    task_file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-
+    task_file = write_answers(tmp_path, (400, 50, 50), longest=9)
     run_nursery(task_file, tmp_path / "alone", kills=0)
     log = run_nursery(task_file, tmp_path / "shared", kills=8)
 
@@ -336,6 +320,6 @@ def test_four_processes_and_random_kills_give_what_one_process_gives(tmp_path: P
         assert sum(line[2:] == ["saved", key] for line in log) <= 1
     assert sum(len(times) for times in intervals.values()) > 12, "no kill came in the middle of a cell"
     assert len({line[1] for line in log if line[2] == "saved"}) >= 4
-    alone, shared = records(Store(tmp_path / "alone")), records(Store(tmp_path / "shared"))
+    alone, shared = load(tmp_path / "alone"), load(tmp_path / "shared")
     assert [(result.key, result.scores) for result in alone] == [(result.key, result.scores) for result in shared]
     assert sorted(path.suffix for path in (tmp_path / "shared").iterdir()) == [".json"] * 12

@@ -3,63 +3,39 @@
 from __future__ import annotations
 
 import json
-import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from cli import main
-from probing import explanation, runner
+from probing import explanation
 from probing.display import Display
 from probing.errors import ProbingError
 from probing.explanation import Explanation
 from probing.report.explanations import load_explanations
-from probing.results import Result, Store
+from probing.results import Result
+from tests.studies import load, make_settings, start, write_answers
 
-OPTIONS: dict[str, Any] = {
-    "settings": (
-        "model.model_dim=16",
-        "model.num_heads=2",
-        "model.num_capsules=8",
-        "model.feed_forward_dim=16",
-        "model.head_dim=16",
-        "model.num_layers=2",
-        "training.max_epochs=3",
-        "training.min_frequency=1",
-    ),
-    "preset": "mini",
-    "device": "cpu",
-}
+SETTINGS = make_settings(num_layers=2, max_epochs=3)
 
 
 @pytest.fixture
 def task_file(tmp_path: Path) -> Path:
-    """A task whose label is the sentence's first word."""
-    words = random.Random(0)
-    lines = [
-        f"{split}\t{label}\t{label.lower()} {' '.join(words.choices('abcdefgh', k=words.randint(1, 6)))}"
-        for split, size in (("tr", 60), ("va", 20), ("te", 20))
-        for label in ("YES", "NO")
-        for _ in range(size)
-    ]
-    path = tmp_path / "answers.tsv"
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
+    return write_answers(tmp_path)
 
 
 def explain(task_file: Path, results: Path, **options: Any) -> list[Explanation]:
     display = Display(verbosity=-1)
     defaults = {"aggregators": ["em"], "task_files": [task_file], "results": results, "display": display}
-    return explanation.explain(**OPTIONS | defaults | options)
+    small = {"settings": SETTINGS, "preset": "mini", "device": "cpu"}
+    return explanation.explain(**defaults | small | options)
 
 
-def record(task_file: Path, results: Path, aggregator: str = "em") -> Result:
-    display = Display(verbosity=-1)
-    runner.run(task_files=[task_file], aggregators=[aggregator], jobs=1, results=results, display=display, **OPTIONS)
-    (result,) = Store(results).load(pytest.fail)
+def record(task_file: Path, results: Path) -> Result:
+    start(task_file, results, aggregators=["em"], settings=SETTINGS)
+    (result,) = load(results)
     return result
 
 
@@ -94,7 +70,7 @@ def test_a_model_is_trained_once(task_file: Path, tmp_path: Path, monkeypatch: p
 
 
 def test_weights_are_distributions(task_file: Path, tmp_path: Path) -> None:
-    (explained,) = explain(task_file, tmp_path, sentences=["yes a b never-seen"], groups=3)
+    (explained,) = explain(task_file, tmp_path, sentences=["YES a b never-seen"], groups=3)
     (sentence,) = explained.sentences
     assert sentence.unknown == [False, False, False, True]
     assert sentence.gold is None
@@ -122,16 +98,18 @@ def test_the_report_reads_what_is_written(task_file: Path, tmp_path: Path) -> No
     assert len(read.masking) == sum(len(one.masking) for one in explained)
 
 
-def test_the_command_prints_text_and_json(task_file: Path, tmp_path: Path) -> None:
-    arguments = ["explain", "--task-file", str(task_file), "--aggregator", "em", "--results", str(tmp_path / "r")]
-    arguments += [part for setting in OPTIONS["settings"] for part in ("--set", setting)]
-    text = CliRunner().invoke(main, [*arguments, "--preset", "mini", "--sentence", "no a unheard"])
-    assert text.exit_code == 0
-    assert "no a unheard?\n→ " in text.stdout
-    assert "answers: points of test accuracy lost without a head" in text.stdout
-    assert "layer 2 head 2" in text.stdout
-    machine = CliRunner().invoke(main, [*arguments, "--preset", "mini", "--json"])
-    assert [one["tokens"][0] in ("yes", "no") for one in json.loads(machine.stdout)[0]["sentences"]] == [True] * 3
+def test_the_command_prints_text_and_json(
+    task_file: Path, tmp_path: Path, probe: Callable[..., tuple[int, str, str]]
+) -> None:
+    arguments = ["explain", "--task-file", task_file, "--aggregator", "em", "--results", tmp_path / "r"]
+    arguments += [part for setting in SETTINGS for part in ("--set", setting)]
+    code, text, _ = probe(*arguments, "--preset", "mini", "--sentence", "NO a unheard")
+    assert code == 0
+    assert "NO a unheard?\n→ " in text
+    assert "answers: points of test accuracy lost without a head" in text
+    assert "layer 2 head 2" in text
+    (explained,) = json.loads(probe(*arguments, "--preset", "mini", "--json")[1])
+    assert [one["tokens"][0] in ("YES", "NO") for one in explained["sentences"]] == [True] * 3
 
 
 def test_an_empty_sentence_is_refused(task_file: Path, tmp_path: Path) -> None:

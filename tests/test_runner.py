@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import random
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,54 +13,17 @@ import pytest
 from probing import runner
 from probing.display import Display
 from probing.errors import ProbingError
-from probing.results import Result, Store
+from probing.results import Result
 from probing.runner import Summary
+from tests import studies
+from tests.studies import load, make_settings, write_answers
 
-FAST = (
-    "model.model_dim=16",
-    "model.num_heads=2",
-    "model.num_capsules=8",
-    "model.feed_forward_dim=16",
-    "model.head_dim=16",
-    "model.num_layers=1",
-    "training.max_epochs=2",
-    "training.min_frequency=1",
-)
+start = partial(studies.start, aggregators=["em"])
 
 
 @pytest.fixture
 def task_file(tmp_path: Path) -> Path:
-    """A task whose label is the sentence's first word."""
-    random_words = random.Random(0)
-    lines = [
-        f"{split}\t{label}\t{label} " + " ".join(random_words.choices("abcdefgh", k=random_words.randint(1, 6)))
-        for split, size in (("tr", 60), ("va", 20), ("te", 20))
-        for label in ("YES", "NO")
-        for _ in range(size)
-    ]
-    path = tmp_path / "answers.tsv"
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
-
-
-def start(task_file: Path, results: Path, **options: Any) -> Summary:
-    defaults: dict[str, Any] = {
-        "aggregators": ["em"],
-        "task_files": [task_file],
-        "settings": FAST,
-        "preset": "mini",
-        "device": "cpu",
-        "jobs": 1,
-        "display": Display(verbosity=-1),
-    }
-    return runner.run(results=results, **defaults | options)
-
-
-def load(results: Path) -> list[Result]:
-    def fail(message: str) -> None:
-        raise AssertionError(message)
-
-    return Store(results).load(fail)
+    return write_answers(tmp_path)
 
 
 def without_times(result: Result) -> dict[str, Any]:
@@ -103,7 +66,7 @@ def test_finished_cells_are_skipped_unless_forced(task_file: Path, tmp_path: Pat
 def test_a_changed_setting_seed_or_file_is_another_cell(task_file: Path, tmp_path: Path) -> None:
     results = tmp_path / "results"
     start(task_file, results)
-    assert start(task_file, results, settings=(*FAST, "training.patience=9")).finished == 1
+    assert start(task_file, results, settings=(*make_settings(), "training.patience=9")).finished == 1
     assert start(task_file, results, seeds=[1]).finished == 1
     task_file.write_text(task_file.read_text(encoding="utf-8") + "te\tYES\tYES indeed\n", encoding="utf-8")
     assert start(task_file, results).finished == 1
@@ -236,7 +199,12 @@ def test_no_aggregator(task_file: Path, tmp_path: Path, aggregators: list[str]) 
 
 def test_a_plan_tells_what_would_be_run_and_runs_nothing(task_file: Path, tmp_path: Path) -> None:
     results = tmp_path / "results"
-    options: dict[str, Any] = {"aggregators": ["base"], "task_files": [task_file], "settings": FAST, "preset": "mini"}
+    options: dict[str, Any] = {
+        "aggregators": ["base"],
+        "task_files": [task_file],
+        "settings": make_settings(),
+        "preset": "mini",
+    }
     options |= {"device": "cpu", "jobs": 1, "results": results, "display": Display(verbosity=-1)}
     planned = runner.plan(seeds=[0, 1], **options)
     assert [(item.cell, item.state) for item in planned.cells] == [
@@ -253,7 +221,12 @@ def test_a_plan_tells_what_would_be_run_and_runs_nothing(task_file: Path, tmp_pa
 
 
 def test_shards_are_fixed_parts_that_make_the_whole(task_file: Path, tmp_path: Path) -> None:
-    options: dict[str, Any] = {"task_files": [task_file], "settings": FAST, "preset": "mini", "seeds": range(7)}
+    options: dict[str, Any] = {
+        "task_files": [task_file],
+        "settings": make_settings(),
+        "preset": "mini",
+        "seeds": range(7),
+    }
     options |= {"results": tmp_path, "display": Display(verbosity=-1)}
     whole = [item.record for item in runner.plan(**options).cells]
     parts = [[item.record for item in runner.plan(shard=(number, 4), **options).cells] for number in (1, 2, 3, 4)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 from probing import runner
 from probing.clusters import shipping
 from probing.display import Display
-from probing.results import Store
+from tests.studies import load, make_settings, start, write_answers
 
 PLUGIN = """
 import os
@@ -33,16 +32,6 @@ class Deadly(nn.Module):
     def forward(self, heads):
         return self.output(heads.flatten(1))
 """
-FAST = (
-    *(
-        "model.model_dim=16",
-        "model.num_heads=2",
-        "model.feed_forward_dim=16",
-        "model.head_dim=16",
-        "model.num_layers=1",
-    ),
-    *("model.num_capsules=8", "training.max_epochs=3", "training.min_frequency=1"),
-)
 
 
 @dataclass(frozen=True)
@@ -56,31 +45,22 @@ class Study:
         return self.folder / "has-killed"
 
     def run(self, results: str, **options: Any) -> runner.Summary:
-        return runner.run(
+        return start(
+            self.folder / "answers.tsv",
+            self.folder / results,
             aggregators=[f"{self.folder / 'deadly.py'}:Deadly", "base"],
-            task_files=[self.folder / "answers.tsv"],
             seeds=[0, 1],
-            settings=FAST,
-            preset="mini",
-            results=self.folder / results,
-            display=Display(verbosity=1),
-            **{"device": "cpu", **options},
+            settings=make_settings(max_epochs=3),
+            **{"display": Display(verbosity=1), "jobs": None, **options},
         )
 
     def scores(self, results: str) -> list[Any]:
-        return [(result.key, result.scores) for result in Store(self.folder / results).load(pytest.fail)]
+        return [(result.key, result.scores) for result in load(self.folder / results)]
 
 
 @pytest.fixture
 def study(tmp_path: Path) -> Study:
-    draw = random.Random(0)
-    lines = [
-        f"{split}\t{label}\t{label} " + " ".join(draw.choices("abcdefgh", k=draw.randint(1, 6)))
-        for split, size in (("tr", 60), ("va", 20), ("te", 20))
-        for label in ("YES", "NO")
-        for _ in range(size)
-    ]
-    (tmp_path / "answers.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_answers(tmp_path)
     made = Study(tmp_path)
     (tmp_path / "deadly.py").write_text(PLUGIN.format(marker=str(made.marker)), encoding="utf-8")
     return made
