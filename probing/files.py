@@ -54,7 +54,10 @@ def decode_line(path: Path, number: int, line: bytes) -> str:
 def read_text(path: Path, *, limit: int = MAX_TEXT) -> str:
     """Return the text of a whole file; what is not UTF-8 is a ValueError."""
     with open_file(path) as file:
-        content = file.read(limit + 1)
+        size = min(limit, os.fstat(file.fileno()).st_size)  # room for the limit would be made anew for every file
+        content = file.read(size + 1)
+        if len(content) > size:  # it has grown, or is one of the kernel's that tell no size
+            content += file.read(limit - size)
     if len(content) > limit:
         raise ProbingError(f"{path}: more than {limit >> 10:,} KiB. Is it the right file?")
     return content.decode("utf-8")

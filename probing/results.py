@@ -13,24 +13,23 @@ import json
 import os
 import re
 import tempfile
-import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from probing import schema
 from probing.errors import ProbingError
-from probing.files import parse_json, read_text
+from probing.files import read_text
+from probing.record_text import COUNTS, Classes, pack, parse_record
 from probing.tasks import Family
 
 FORMAT = 1
 """Rises when records change their form, or when the same settings give other numbers."""
 
-COUNTS = {"train": None, "dev": None, "test": None, "right": None}.keys()
-"""What a record tells of each class."""
 POINT = {"epoch": None, "loss": None, "dev_accuracy": None}.keys()
 """What a record tells of each epoch."""
 
@@ -90,15 +89,19 @@ class Scores:
     vocabulary_size: int
     curve: list[dict[str, float]]
     """For each epoch its number, training loss and dev accuracy."""
-    classes: dict[str, dict[str, int]]
+    classes: Mapping[str, Mapping[str, int]]
     """For each label its instances in train, dev and test, and how many test instances were right."""
-    gold: list[int]
+    gold: Sequence[int]
     """The test instances' classes, as places in `classes`."""
-    predictions: list[int]
+    predictions: Sequence[int]
     configurations: list[dict[str, Any]] = field(default_factory=list)
     """Of a probe on frozen vectors: what each configuration of its grid came to on dev, the chosen one first."""
     description: Description | None = None
     """Of the measure description-length; the other scores are then those of the model trained on the last piece."""
+
+    def __post_init__(self) -> None:
+        for name in ("gold", "predictions"):
+            object.__setattr__(self, name, pack(getattr(self, name)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +133,15 @@ class Result:
     key: str
     measure: Measure = "accuracy"
     format: int = field(default=FORMAT)
+
+
+def as_dict(result: Result) -> dict[str, Any]:
+    """Return a record as JSON tells it."""
+    content = dataclasses.asdict(result)
+    if result.scores is not None:
+        lists = {name: list(content["scores"][name]) for name in ("gold", "predictions")}
+        content["scores"] |= lists | {"classes": dict(result.scores.classes)}
+    return content
 
 
 def make_key(
@@ -184,7 +196,7 @@ class Store:
     def save(self, result: Result) -> Path:
         """Write a record so that it is there whole or not at all."""
         path = self.path_of(result)
-        text = json.dumps(dataclasses.asdict(result), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        text = json.dumps(as_dict(result), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         # A folder's name need not be Unicode; Python's escape for its stray bytes is JSON's as well.
         text = text.encode(errors="backslashreplace").decode()
         try:
@@ -196,7 +208,7 @@ class Store:
     def load(self, on_damaged: Callable[[str], None]) -> list[Result]:
         """Return all whole records, in a stable order; damaged files are named and left alone."""
         results = []
-        with _uncollected():
+        with uncollected():
             for path in sorted(self.folder.glob("*--*.json"), key=str):
                 try:
                     results.append(read_result(path))
@@ -206,7 +218,7 @@ class Store:
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
+def uncollected() -> Iterator[None]:
     """Pause the search for cyclic garbage: it would look at thousands of records again and again, which have none."""
     was_enabled = gc.isenabled()
     gc.disable()
@@ -252,7 +264,7 @@ def _umask() -> int:
 def read_result(path: Path) -> Result:
     """Read one record; a file that is none is an error that names it."""
     try:
-        content = _parse(read_text(path))
+        content = parse_record(read_text(path), Result)
     except ValueError:
         raise ProbingError(f"{path}: not a whole JSON file. Delete it and run the cell again") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
@@ -265,36 +277,6 @@ def read_result(path: Path) -> Result:
     return result
 
 
-def _parse(text: str) -> Any:
-    """Parse a record as JSON, its two long lists apart: as `Store.save` writes them, they can be read much faster."""
-    found = _ANSWERS.search(text)
-    if found is None or text.count(_GOLD) > 1:
-        return parse_json(text)
-    content = parse_json(f'{text[: found.start()]}"gold":0,"predictions":0{text[found.end() :]}')
-    scores = content.get("scores") if isinstance(content, dict) else None
-    if not isinstance(scores, dict) or scores.get("gold") != 0:  # they are lists of something else
-        return parse_json(text)
-    scores["gold"], scores["predictions"] = _parse_gold(found[1]), _parse_answers(found[2])
-    return content
-
-
-_GOLD = '"gold":['
-_ANSWERS = re.compile(r'"gold":\[([0-9,]*)\],"predictions":\[([0-9,]*)\]')
-_DIGITS = bytes.maketrans(b"0123456789", bytes(range(10)))
-
-
-@lru_cache(maxsize=64)
-def _parse_gold(text: str) -> list[int]:
-    """Parse the test labels, which are the same in all records of a task."""
-    return _parse_answers(text)
-
-
-def _parse_answers(text: str) -> list[int]:
-    if len(text) % 2 and text[1::2] == "," * (len(text) // 2) and "," not in text[::2]:  # classes of one digit
-        return list(text[::2].encode().translate(_DIGITS))
-    return typing.cast(list[int], parse_json(f"[{text}]"))
-
-
 def _check_scores(result: Result) -> None:
     """Raise a TypeError where the fields of a record do not go together."""
     if (result.status == "finished") != (result.scores is not None):
@@ -305,12 +287,16 @@ def _check_scores(result: Result) -> None:
     for name in ("dev_accuracy", "test_accuracy", "majority_accuracy"):
         if not 0 <= getattr(scores, name) <= 100:
             raise TypeError(f"{name} is not a percentage")
-    if any(counts.keys() != COUNTS or min(counts.values()) < 0 for counts in scores.classes.values()):
+    if not isinstance(scores.classes, Classes) and not all(map(_are_counts, scores.classes.values())):
         raise TypeError(f"classes must have the counts {', '.join(COUNTS)}")
     if not all(point.keys() >= POINT for point in scores.curve):
         raise TypeError(f"curve must have {', '.join(POINT)} of each epoch")
     if not len(scores.gold) == len(scores.predictions) > 0:
         raise TypeError(f"there are {len(scores.gold)} test labels and {len(scores.predictions)} predictions")
-    known = range(len(scores.classes))
-    if not all(map(known.__contains__, {*scores.gold, *scores.predictions})):
+    answers = np.array([scores.gold, scores.predictions])
+    if answers.min() < 0 or answers.max() >= len(scores.classes):
         raise TypeError("gold or predictions name a class that is not there")
+
+
+def _are_counts(counts: Mapping[str, int]) -> bool:
+    return counts.keys() == set(COUNTS) and min(counts.values()) >= 0

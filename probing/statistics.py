@@ -12,24 +12,24 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
+from probing.resampling import (
+    Floats,
+    Part,
+    Sample,
+    Sentences,
+    chi_squared_share,
+    count_differences,
+    resample_seeds,
+    swap_answers,
+)
+
 CONFIDENCE = 0.95
-RESAMPLES = 10_000
-SEED = 20_190_602
-"""Of the resampling, so that the same records always give the same report."""
-
-NORMAL = 0.1
-"""Up to this ratio E|x|³ / (σ³ √n), which a hundred sentences that differ have, a mean over n sentences is drawn from
-the normal distribution: it is as good as normal (Berry & Esseen)."""
-
-Right = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 Draw = Callable[[], Floats]
 Test = Literal["mcnemar", "randomisation", "bootstrap"]
 
@@ -43,14 +43,6 @@ class Interval:
 
     def overlaps(self, other: Interval) -> bool:
         return self.low <= other.high and other.low <= self.high
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One independent part of a mean's variance, and from how many free values it was estimated."""
-
-    variance: float
-    freedom: float
 
 
 def add_parts(parts: Sequence[Part]) -> Part:
@@ -70,17 +62,17 @@ def wilson_interval(share: float, size: float, *, freedom: float = math.inf) -> 
     return Interval(max(0.0, centre - half), min(1.0, centre + half))
 
 
-def accuracy_interval(right: Right) -> Interval:
+def accuracy_interval(sample: Sample) -> Interval:
     """Return the interval of a cell's mean accuracy over other seeds and other test sentences.
 
     Wilson's, with the effective sample size p (1 - p) / variance of the mean (Kish; Franco et al. 2019): for one seed
     this is n, and the interval is the plain one of Wilson, over other sentences only.
     """
-    seeds, sentences = right.shape
-    share = float(right.mean())
+    seeds, sentences = sample.right.shape
+    share = sample.mean
     if seeds == 1 or share in (0.0, 1.0):
         return wilson_interval(share, sentences)
-    whole = add_parts([_seed_part(right), _sentence_part(right)])
+    whole = add_parts([sample.seed_part, sample.sentence_part])
     size = share * (1 - share) / whole.variance if whole.variance else sentences
     return wilson_interval(share, size, freedom=whole.freedom)
 
@@ -180,9 +172,9 @@ class Comparison:
         if distance == 0:
             return 1.0
         freedom = add_parts(self.parts).freedom
-        ratios = (self.deviations / distance) ** 2
+        ratios = np.abs(self.deviations) / distance
         # The share of deviations that reach the distance when each is scaled like Student's t, sqrt(f / chi2_f).
-        reached = ratios >= 1 if math.isinf(freedom) else special.chdtr(freedom, freedom * ratios)
+        reached = ratios >= 1 if math.isinf(freedom) else chi_squared_share(ratios, freedom)
         return (1 + float(np.sum(reached))) / (1 + len(ratios))
 
     @property
@@ -193,33 +185,33 @@ class Comparison:
         return Interval(max(-1.0, self.difference - half), min(1.0, self.difference + half))
 
 
-def compare(first: Right, second: Right, *, stream: int = 0) -> Comparison:
+def compare(first: Sample, second: Sample, *, stream: int = 0) -> Comparison:
     """Compare two models on the same sentences; comparisons that are to be averaged need streams of their own.
 
     A model's seeds are its own: nothing ties seed 3 of one model to seed 3 of another, so only sentences are paired.
     """
-    if first.shape[1] != second.shape[1]:
-        raise ValueError(f"paired models must answer the same sentences. Got {first.shape[1]} and {second.shape[1]}")
     pair = (first, second)
-    values, counts = _count_differences(first, second)
-    single = [len(right) == 1 for right in pair]
-    seed_parts = [_seed_part(right) if len(right) > 1 else None for right in pair]
-    sentences = _Sentences(values, counts, _residual(first) + _residual(second))
+    sizes = [sample.right.shape[1] for sample in pair]
+    if sizes[0] != sizes[1]:
+        raise ValueError(f"paired models must answer the same sentences. Got {sizes[0]} and {sizes[1]}")
+    values, counts = count_differences(first, second)
+    several = [len(sample.right) > 1 for sample in pair]
+    sentences = Sentences(values, counts, first.residual + second.residual)
 
     def draw_deviations() -> Floats:
-        deviations = sentences.draw(np.random.default_rng([SEED, stream]))
-        for place, (right, part) in enumerate(zip(pair, seed_parts, strict=True), 1):
-            if part is not None:
-                deviations += _resample_seeds(right, part, (SEED, stream, place))
+        deviations = sentences.draw((stream,))
+        for place, sample in enumerate(pair, 1):
+            if several[place - 1]:
+                deviations += resample_seeds(sample, (stream, place))
         return deviations
 
     return Comparison(
-        difference=float(first.mean() - second.mean()),
-        test="mcnemar" if all(single) else "randomisation" if any(single) else "bootstrap",
+        difference=first.mean - second.mean,
+        test="bootstrap" if all(several) else "randomisation" if any(several) else "mcnemar",
         draw_deviations=draw_deviations,
-        parts=(*(part for part in seed_parts if part is not None), sentences.part),
-        draw_swapped=lambda: _swap(values, counts, np.random.default_rng([SEED, stream, 0])),
-        discordant=(int(counts[values > 0].sum()), int(counts[values < 0].sum())) if all(single) else None,
+        parts=(*(sample.seed_part for sample in pair if len(sample.right) > 1), sentences.part),
+        draw_swapped=lambda: swap_answers(values, counts, (stream, 0)),
+        discordant=None if any(several) else (int(counts[values > 0].sum()), int(counts[values < 0].sum())),
     )
 
 
@@ -239,99 +231,3 @@ def average_comparisons(comparisons: Sequence[Comparison]) -> Comparison:
 def _student_quantile(freedom: float) -> float:
     upper = (1 + CONFIDENCE) / 2
     return float(special.ndtri(upper) if math.isinf(freedom) else special.stdtrit(freedom, upper))
-
-
-def _seed_part(right: Right) -> Part:
-    """Return what the draw of S seeds adds to the variance of their mean, with the noise of each answer.
-
-    Few seeds can agree by luck: the noise of the answers, which is known much better, is the least there is.
-    """
-    seeds, sentences = right.shape
-    between = float(right.mean(axis=1).var(ddof=1)) / seeds
-    noise = _residual(right) / sentences
-    return Part(between, seeds - 1) if between >= noise else Part(noise, (seeds - 1) * (sentences - 1))
-
-
-def _sentence_part(right: Right) -> Part:
-    """Return what the draw of n sentences adds, without the noise of each answer: the seeds' part has it."""
-    sentences = right.shape[1]
-    if sentences == 1:
-        return Part(0.0, math.inf)
-    spread = float(right.mean(axis=0).var(ddof=1)) - _residual(right)
-    return Part(max(0.0, spread) / sentences, sentences - 1)
-
-
-def _residual(right: Right) -> float:
-    """Return the variance of a sentence's mean over seeds that neither the sentence nor the seeds explain."""
-    seeds, sentences = right.shape
-    if seeds == 1 or sentences == 1:
-        return 0.0
-    # The sums of squares of a two-way table without its making: x^2 = x for zeros and ones.
-    mean = float(right.mean())
-    whole = right.size * mean * (1 - mean)
-    between_seeds = sentences * float(np.square(right.mean(axis=1) - mean).sum())
-    between_sentences = seeds * float(np.square(right.mean(axis=0) - mean).sum())
-    left = max(0.0, whole - between_seeds - between_sentences)
-    return float(left / ((seeds - 1) * (sentences - 1) * seeds))
-
-
-def _count_differences(first: Right, second: Right) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """Return the differences that a sentence's means over seeds can have, from -1 to 1, and how many sentences do."""
-    of_first, of_second = len(first), len(second)
-    scaled = first.sum(axis=0) * of_second - second.sum(axis=0) * of_first + of_first * of_second
-    counts = np.bincount(scaled, minlength=2 * of_first * of_second + 1)
-    return np.arange(len(counts)) / (of_first * of_second) - 1, counts
-
-
-class _Sentences:
-    """The mean over resampled sentences: its deviations, and their variance.
-
-    Half a sentence is added for each of the four outcomes of a pair (Agresti & Min 2005), so that two models that never
-    differ in n sentences are not said to be equal. Drawing n sentences is drawing how often each difference occurs.
-    """
-
-    def __init__(self, values: Floats, counts: npt.NDArray[np.int64], residual: float) -> None:
-        sentences = int(counts.sum())
-        shares = counts / (sentences + 2)
-        shares[[0, -1, len(shares) // 2]] += np.array([0.5, 0.5, 1.0]) / (sentences + 2)
-        self.size, self.shares = sentences + 2, shares[shares > 0]
-        self.deviations = values[shares > 0] - float(values @ shares)
-        self.spread = float(np.square(self.deviations) @ self.shares)
-        self.kept = max(0.0, 1 - residual / self.spread)
-        self.part = Part(self.spread * self.kept / self.size, max(1, sentences - 1))
-
-    def draw(self, rng: np.random.Generator) -> Floats:
-        third_moment = float(np.abs(self.deviations) ** 3 @ self.shares)
-        if third_moment <= NORMAL * self.spread**1.5 * math.sqrt(self.size):
-            return rng.normal(0, math.sqrt(self.part.variance), RESAMPLES)
-        drawn = rng.multinomial(self.size, self.shares, size=RESAMPLES) @ self.deviations / self.size
-        return np.asarray(drawn * math.sqrt(self.kept), dtype=np.float64)
-
-
-def _resample_seeds(right: Right, part: Part, stream: tuple[int, ...]) -> Floats:
-    """Return deviations of the mean over resampled seeds, widened as S of S seeds vary too little (Rao & Wu 1988)."""
-    accuracies = right.mean(axis=1)
-    seeds = len(accuracies)
-    if part.freedom > seeds - 1:  # the seeds do not differ beyond the noise of n answers, which is normal
-        return np.random.default_rng(stream).normal(0, math.sqrt(part.variance), RESAMPLES)
-    widened = (accuracies - accuracies.mean()) * math.sqrt(seeds / (seeds - 1))
-    return np.asarray(_draw_seeds(seeds, RESAMPLES, stream) @ widened.astype(np.float32), dtype=np.float64)
-
-
-@lru_cache(maxsize=32)
-def _draw_seeds(seeds: int, resamples: int, stream: tuple[int, ...]) -> npt.NDArray[np.float32]:
-    """Return which share of a resample each seed is: the same draws serve for all models of a column."""
-    drawn = (
-        np.random.default_rng(stream).integers(seeds, size=(resamples, seeds)) + seeds * np.arange(resamples)[:, None]
-    )
-    counts = np.bincount(drawn.ravel(), minlength=resamples * seeds).reshape(resamples, seeds)
-    return (counts / seeds).astype(np.float32)
-
-
-def _swap(values: Floats, counts: npt.NDArray[np.int64], rng: np.random.Generator) -> Floats:
-    """Return mean differences after the signs of all sentences' differences were drawn anew."""
-    positive = len(values) // 2 + 1
-    sizes = counts[positive:] + counts[positive - 2 :: -1]
-    kept = rng.binomial(sizes[sizes > 0], 0.5, size=(RESAMPLES, np.count_nonzero(sizes)))
-    signed = 2 * kept - sizes[sizes > 0]
-    return np.asarray(signed @ values[positive:][sizes > 0] / counts.sum(), dtype=np.float64)

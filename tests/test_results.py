@@ -18,6 +18,7 @@ from probing.results import (
     Description,
     ModelIdentity,
     Store,
+    as_dict,
     make_key,
     read_result,
     write_atomically,
@@ -344,7 +345,7 @@ def test_any_json_is_refused_and_never_breaks(tmp_path, content):
 def test_any_change_to_a_record_is_refused_or_harmless(tmp_path, make_result, data):
     """What is read can always be written again."""
     store = Store(tmp_path)
-    content = dataclasses.asdict(make_result())
+    content = as_dict(make_result())
     inner = content
     while True:
         name = data.draw(st.sampled_from(sorted(inner)))

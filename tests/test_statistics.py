@@ -9,21 +9,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from probing import statistics
+from probing import resampling, statistics
 from probing.statistics import (
     Comparison,
     Interval,
     Part,
-    accuracy_interval,
+    Sample,
     add_parts,
     average_comparisons,
     average_interval,
-    compare,
     difference_interval,
     holm,
     mcnemar,
     wilson_interval,
 )
+
+
+def accuracy_interval(right):
+    return statistics.accuracy_interval(Sample(right))
+
+
+def compare(first, second, **options):
+    return statistics.compare(Sample(first), Sample(second), **options)
 
 
 def answers(text):
@@ -40,7 +47,7 @@ def simulate(rng, chances, *, seeds, spread=0.0):
 @pytest.fixture
 def few_resamples(monkeypatch):
     """Simulations repeat the test hundreds of times; each may be coarse."""
-    monkeypatch.setattr(statistics, "RESAMPLES", 399)
+    monkeypatch.setattr(resampling, "RESAMPLES", 399)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +90,7 @@ def test_the_parts_of_a_variance_are_those_of_a_two_way_table():
     freedom = (ms_seed + ms_sentence - ms_both) ** 2 / (
         ms_seed**2 / (seeds - 1) + (ms_sentence - ms_both) ** 2 / (sentences - 1)
     )
-    whole = add_parts([statistics._seed_part(right), statistics._sentence_part(right)])
+    whole = add_parts([Sample(right).seed_part, Sample(right).sentence_part])
     assert whole.variance == pytest.approx(variance)
     assert whole.freedom == pytest.approx(freedom)
     quantile = stats.t.ppf(0.975, freedom)
@@ -95,12 +102,12 @@ def test_the_parts_of_a_variance_are_those_of_a_two_way_table():
 def test_seeds_that_agree_by_luck_leave_the_noise_of_their_answers():
     """Three seeds, equal accuracy, other mistakes: the variance of coin tosses is left, known from all answers."""
     right = answers("1111111000 0001111111 1101101110")
-    part = statistics._seed_part(right)
+    part = Sample(right).seed_part
     assert right.mean(axis=1).tolist() == pytest.approx([0.7, 0.7, 0.7])
     residuals = right - right.mean(axis=1, keepdims=True) - right.mean(axis=0) + right.mean()
     assert part.variance == pytest.approx(np.square(residuals).sum() / (2 * 9) / 30)
     assert part.freedom == 2 * 9
-    deviations = statistics._resample_seeds(right, part, (0,))
+    deviations = resampling.resample_seeds(Sample(right), (0,))
     assert np.std(deviations) == pytest.approx(math.sqrt(part.variance), rel=0.03)
 
 
@@ -216,7 +223,7 @@ def test_the_bootstrap_draws_sentences_and_seeds():
     # Half a sentence for each of four outcomes, doubled so that all can be drawn with equal chances.
     differences = [*np.repeat(first.mean(axis=0) - second.mean(axis=0), 2).tolist(), 1, -1, 0, 0]
     spread = np.var(differences)
-    residual = statistics._residual(first) + statistics._residual(second)
+    residual = Sample(first).residual + Sample(second).residual
     kept = max(0, 1 - residual / spread)
     literal = []
     for _ in range(8_000):
@@ -247,6 +254,40 @@ def test_the_p_value_of_the_bootstrap_is_that_of_scaled_deviations():
     assert comparison.p_bootstrap(0.02) == 1.0
     half = stats.t.ppf(0.975, freedom) * 0.01
     assert (comparison.interval.low, comparison.interval.high) == pytest.approx((0.02 - half, 0.02 + half))
+
+
+@pytest.mark.parametrize("freedom", [1.2, 3.0, 4.7, 60.0, 5e5, 1e9])
+def test_the_chi_squared_distribution_between_its_nodes(freedom):
+    ratios = np.abs(np.random.default_rng(1).normal(0, 0.8, 5_000))
+    expected = stats.chi2.cdf(freedom * ratios**2, freedom)
+    assert resampling.chi_squared_share(ratios, freedom) == pytest.approx(expected, abs=3e-8)
+    assert resampling.chi_squared_share(ratios[:9], freedom) == pytest.approx(expected[:9], abs=1e-12)
+
+
+def test_many_different_sentences_are_drawn_by_their_extremes(monkeypatch):
+    """The sums have the moments and quantiles of sentences that are all drawn one by one."""
+    rng = np.random.default_rng(8)
+    chances = rng.uniform(0.4, 0.9, 400)
+    hard = np.where(np.arange(400) < 4, 0.0, chances)
+    first, second = simulate(rng, hard, seeds=40), simulate(rng, np.where(hard, chances, 1.0), seeds=41)
+    drawn = compare(first, second).deviations
+    monkeypatch.setattr(resampling, "MANY", 10**6)
+    one_by_one = compare(first, second).deviations
+    assert not np.array_equal(drawn, one_by_one)
+    assert np.std(drawn) == pytest.approx(np.std(one_by_one), rel=0.03)
+    assert np.mean(drawn) == pytest.approx(0, abs=0.05 * np.std(drawn))
+    for level in (0.01, 0.05, 0.5, 0.95, 0.99):
+        ours, theirs = np.quantile(drawn, level), np.quantile(one_by_one, level)
+        assert ours == pytest.approx(theirs, abs=0.1 * np.std(drawn))
+
+
+@pytest.mark.parametrize("seeds", [2, 5, 200])
+def test_seeds_are_drawn_alike_in_blocks_and_at_once(monkeypatch, seeds):
+    drawn = resampling._draw_seeds(seeds, 1_300, (3, 1))
+    assert drawn.sum(axis=1) == pytest.approx(np.ones(1_300), abs=1e-5)
+    monkeypatch.setattr(resampling, "ROWS", 1_300)
+    resampling._draw_seeds.cache_clear()
+    assert np.array_equal(resampling._draw_seeds(seeds, 1_300, (3, 1)), drawn)
 
 
 def test_models_that_never_differ_are_not_proven_equal():

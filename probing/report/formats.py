@@ -13,7 +13,7 @@ from probing.report.claims import Claim
 from probing.report.explanations import load_explanations
 from probing.report.groups import load_records
 from probing.report.table import Row, Table, Value, make_tables
-from probing.results import Result
+from probing.results import Result, uncollected
 
 MISSING = "–"
 CLAIMS_HEADING = "The paper's claims, and what these results say about them"
@@ -29,19 +29,20 @@ def load_and_render(
     on_damaged: Callable[[str], None],
 ) -> str:
     """Return the report on a results folder; with nothing to report, say what to run."""
-    results = load_records(folder, on_damaged)
-    if format == "html":
-        from probing.report.html import render_html  # jinja2 is not needed for the other formats
+    with uncollected():
+        results = load_records(folder, on_damaged)
+        if format == "html":
+            from probing.report.html import render_html  # jinja2 is not needed for the other formats
 
-        explanations = load_explanations(folder, on_damaged)
-        return render_html(
-            results,
-            folder=folder.name,
-            against_paper=against_paper,
-            reference=reference,
-            explanations=explanations,
-        )
-    return render(results, format, against_paper=against_paper, reference=reference, colour=colour)
+            explanations = load_explanations(folder, on_damaged)
+            return render_html(
+                results,
+                folder=folder.name,
+                against_paper=against_paper,
+                reference=reference,
+                explanations=explanations,
+            )
+        return render(results, format, against_paper=against_paper, reference=reference, colour=colour)
 
 
 def render(

@@ -14,8 +14,9 @@ import numpy as np
 
 from probing.errors import ProbingError, unknown
 from probing.registry import AGGREGATORS
+from probing.resampling import Right, Sample
 from probing.results import Description, Result, Scores, Store
-from probing.statistics import Interval, Right, accuracy_interval, difference_interval, wilson_interval
+from probing.statistics import Interval, accuracy_interval, difference_interval, wilson_interval
 from probing.tasks import COUNTERPARTS, FAMILIES, TASKS
 
 AVERAGE = "Avg."
@@ -28,11 +29,15 @@ class Cell:
 
     records: Sequence[Result]
     scores: Sequence[Scores]
-    right: Right
-    """(seeds, sentences)"""
+    sample: Sample
     gold: tuple[tuple[str, ...], bytes]
     """The labels, and each test sentence's place among them: what must agree where models are paired."""
     interval: Interval
+
+    @property
+    def right(self) -> Right:
+        """(seeds, sentences)"""
+        return self.sample.right
 
     @property
     def accuracy(self) -> float:
@@ -244,24 +249,25 @@ def _make_descriptions(results: Sequence[Result]) -> dict[str, DescriptionLength
 
 def _make_cell(pairs: Sequence[tuple[Result, Scores]]) -> Cell:
     first, first_scores = pairs[0]
+    labels = list(first_scores.classes)
     for result, scores in pairs:
         if len(scores.gold) != len(scores.predictions) or not scores.gold:
             raise ProbingError(
                 f"the record of {result.task} {result.model.label} seed {result.seed} has {len(scores.gold)} test "
                 f"labels and {len(scores.predictions)} predictions. Run the cell again with --force"
             )
-        if scores.gold != first_scores.gold or list(scores.classes) != list(first_scores.classes):
+        if scores.gold != first_scores.gold or list(scores.classes) != labels:
             seeds = ", ".join(str(result.seed) for result, _ in pairs)
             raise ProbingError(
                 f"the records of {first.task} {first.model.label}, seeds {seeds}, have different test labels for the "
                 "same file. Run the cells again with --force"
             )
     gold = np.asarray(first_scores.gold, dtype=np.int32)
-    right = np.array([scores.predictions for _, scores in pairs], dtype=np.int32) == gold
+    sample = Sample(np.stack([np.asarray(scores.predictions) for _, scores in pairs]) == first_scores.gold)
     return Cell(
         records=[result for result, _ in pairs],
         scores=[scores for _, scores in pairs],
-        right=right,
-        gold=(tuple(first_scores.classes), gold.tobytes()),
-        interval=accuracy_interval(right),
+        sample=sample,
+        gold=(tuple(labels), gold.tobytes()),
+        interval=accuracy_interval(sample),
     )

@@ -96,7 +96,7 @@ class Comparer:
                 f"{first.label} and {second.label} have different test labels on {task}: not compared"
             ] = None
             return None
-        return compare(ours.right, theirs.right, stream=zlib.crc32(task.encode()))
+        return compare(ours.sample, theirs.sample, stream=zlib.crc32(task.encode()))
 
     def _compare_averages(self, first: Model, second: Model) -> Comparison | None:
         made = [self.compare(first, second, task) for task in self.group.families]

@@ -104,7 +104,7 @@ def test_marks(p, mark):
 
 def test_a_supposed_difference(models):
     cells = [model.cells["WC"] for model in only(models).models]
-    comparisons = {"em": compare(cells[2].right, cells[0].right)}
+    comparisons = {"em": compare(cells[2].sample, cells[0].sample)}
     assert judge(comparisons)["em"].difference == pytest.approx(4.0)
     below, at, above = (judge(comparisons, supposed=points)["em"] for points in (2.0, 4.0, 6.0))
     assert (below.difference, below.better) == (pytest.approx(2.0), True)

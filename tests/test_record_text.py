@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from probing import record_text
+from probing.files import parse_json
+from probing.record_text import Classes, pack, parse_record
+from probing.results import Result, Store, as_dict, read_result
+from probing.schema import Built
+
+
+def answer(result: Result, gold: Sequence[int], predictions: Sequence[int], labels: int) -> Result:
+    """Return a record with these answers and the counts that go with them."""
+    assert result.scores is not None
+    classes = {
+        f"label {place}": {
+            "train": 3 * place,
+            "dev": 1,
+            "test": sum(label == place for label in gold),
+            "right": sum(label == place == other for label, other in zip(gold, predictions, strict=True)),
+        }
+        for place in range(labels)
+    }
+    scores = dataclasses.replace(result.scores, gold=gold, predictions=predictions, classes=classes)
+    return dataclasses.replace(result, scores=scores)
+
+
+def write(result: Result, **changes: Any) -> str:
+    content = as_dict(result)
+    content["scores"] |= changes
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+@pytest.mark.parametrize("labels", [2, 10, 11, 1000, 1200])
+def test_a_record_is_taken_apart_and_read_as_it_was(
+    tmp_path: Any, make_result: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, labels: int
+) -> None:
+    rng = np.random.default_rng(labels)
+    gold = rng.integers(labels, size=300).tolist()
+    for seed in range(3):
+        predictions = np.where(rng.random(300) < 0.7, gold, rng.integers(labels, size=300)).tolist()
+        result = answer(make_result(seed=seed), gold, predictions, labels)
+        path = Store(tmp_path).save(result)
+        read = read_result(path)
+        assert read == result
+        assert read.scores is not None
+        assert list(read.scores.predictions) == predictions
+        assert isinstance(read.scores.classes, Classes) == (labels <= 1000)
+        assert Store(tmp_path).save(read).read_bytes() == path.read_bytes()
+        assert path.read_text() == write(result)
+
+
+def test_what_records_have_in_common_is_parsed_once(make_result: Callable[..., Result]) -> None:
+    first, second = (read_text_of(answer(make_result(seed=seed), [0, 1, 1], [0, seed, 1], 2)) for seed in range(2))
+    for name in ("data", "model", "settings"):
+        assert first[name].value is second[name].value
+    assert first["scores"]["gold"].value is second["scores"]["gold"].value
+    assert [first["scores"]["classes"].value[label]["right"] for label in ("label 0", "label 1")] == [1, 1]
+    assert [second["scores"]["classes"].value[label]["right"] for label in ("label 0", "label 1")] == [1, 2]
+
+
+def read_text_of(result: Result) -> Any:
+    return parse_record(write(result), Result)
+
+
+def test_counts_that_are_not_those_of_the_answers_are_read_as_they_stand(make_result: Callable[..., Result]) -> None:
+    result = answer(make_result(), [0, 1], [0, 0], 2)
+    text = write(result).replace('"right":0', '"right":7')
+    assert parse_record(text, Result) == json.loads(text)
+
+
+ODD = {
+    "another order": lambda text: text.replace('"test":1,"right":0', '"right":0,"test":1'),
+    "negative counts": lambda text: text.replace('"train":3', '"train":-3'),
+    "spaces": lambda text: text.replace('"gold":[0,1]', '"gold":[0, 1]'),
+    "numbers with a zero before": lambda text: text.replace('"gold":[0,1]', '"gold":[00,1]'),
+    "something else": lambda text: text.replace('"gold":[0,1]', '"gold":[0,"x"]'),
+    "lists of lists": lambda text: text.replace('"predictions":[0,0]', '"predictions":[0,[0]]'),
+    "nothing": lambda text: text.replace('"predictions":[0,0]', '"predictions":[]'),
+    "a class that is not there": lambda text: text.replace('"gold":[0,1]', '"gold":[0,9]'),
+    "too few answers": lambda text: text.replace('"predictions":[0,0]', '"predictions":[0]'),
+    "the lists elsewhere": lambda text: text.replace('"scores":{', '"scores":null,"other":{'),
+    "the settings elsewhere": lambda text: text.replace('{"task"', '{"data":3,"task"'),
+    "the settings twice": lambda text: text.replace('"timing"', '"preset":"x","timing"'),
+    "a wrong setting": lambda text: text.replace('"settings":{', '"settings":{"x":3,'),
+    "a list": lambda text: f"[{text}]",
+    "half": lambda text: text[: len(text) // 2],
+    "no end": lambda text: text[: text.rindex("]")],
+}
+
+
+@pytest.mark.parametrize("change", ODD.values(), ids=ODD)
+def test_any_other_text_is_plain_json(make_result: Callable[..., Result], change: Callable[[str], str]) -> None:
+    text = write(answer(make_result(), [0, 1], [0, 0], 2))
+    changed = change(text)
+    assert changed != text
+    try:
+        expected = parse_json(changed)
+    except ValueError:
+        with pytest.raises(ValueError, match="char"):
+            parse_record(changed, Result)
+    else:
+        assert parse_record(changed, Result) == expected
+
+
+def test_a_name_like_a_key_changes_nothing(tmp_path: Any, make_result: Callable[..., Result]) -> None:
+    label = 'x,"gold":[1],"predictions":[1],"classes":{"status":'
+    result = answer(make_result(), [0, 1], [0, 0], 2)
+    assert result.scores is not None
+    counts = dict(zip((label, "y"), result.scores.classes.values(), strict=True))
+    result = dataclasses.replace(
+        result, error=label, preset=label, scores=dataclasses.replace(result.scores, classes=counts)
+    )
+    assert read_result(Store(tmp_path).save(result)) == result
+
+
+@given(st.lists(st.integers(0, 1 << 40)))
+def test_answers_are_packed_and_unpacked(answers: list[int]) -> None:
+    packed = pack(answers)
+    assert list(packed) == answers
+    assert pack(packed) is packed
+    assert len(bytes(packed)) == len(answers) * (1 if max(answers, default=0) < 256 else 8)
+
+
+def test_built_parts_hold_what_the_text_says(make_result: Callable[..., Result]) -> None:
+    result = answer(make_result(), [0, 1], [0, 0], 2)
+    content = parse_record(write(result), Result)
+    assert isinstance(content["settings"], Built)
+    assert content["settings"].value == result.settings
+    assert record_text.SHARED == ("preset", "data", "model", "settings")
