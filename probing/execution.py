@@ -38,6 +38,8 @@ class Waiting:
     key: str
     path: Path
     seen: Look
+    anew: bool = False
+    """Whether it begins at the beginning, whatever checkpoint there is."""
 
     def read_new(self) -> Result | None:
         """Return the cell's record if one was written since."""
@@ -61,7 +63,7 @@ def find_waiting(cells: Iterable[Cell], store: Store, *, force: bool) -> list[Wa
         seen = _look(path)
         result = None if force or seen is None else _read(path, key)
         if result is None or result.status != "finished":
-            waiting.append(Waiting(cell, key, path, seen))
+            waiting.append(Waiting(cell, key, path, seen, anew=force))
     return waiting
 
 
@@ -137,6 +139,8 @@ class _Execution:
         if lease.taken_from is not None:
             self.display.say(f"{item.cell.name}: taken over from {lease.taken_from.name}, which has ended")
         self.waiting.remove(item)
+        if item.anew and not self.attempts[item.key]:  # a second attempt goes on from what this run has written
+            discard(item.path)
         self.attempts[item.key] += 1
         self.running[self.slots.submit(item.cell)] = (item, lease)
 

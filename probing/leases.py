@@ -131,6 +131,11 @@ class Leases:
         """Return whether a process has the lease of a cell."""
         return not all(self._has_expired(path) for path in self._list(key).values())
 
+    def list_taken(self) -> set[str]:
+        """Return the keys of all cells that processes have the lease of."""
+        keys = {path.stem for path in self.folder.glob("*.*")}
+        return {key for key in keys if self.is_taken(key)}
+
     def is_held(self, lease: Lease) -> bool:
         """Return whether the lease is still good; it is not where others thought that this process had died."""
         return max(self._list(lease.key), default=0) == lease.number and _read_owner(lease.path) == self.owner

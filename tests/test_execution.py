@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from probing import execution
+from probing.checkpoints import find_folder
 from probing.display import Display
 from probing.errors import ProbingError
 from probing.execution import Ended, execute, find_waiting
@@ -145,6 +146,22 @@ def test_with_force_what_another_process_has_run_again_meanwhile_is_not_run(
     assert (ended[2].result, ended[2].here) == (again, False)
 
 
+def test_with_force_a_cell_begins_anew_and_a_second_attempt_goes_on(cells: list[Any], store: Store) -> None:
+    checkpoint = find_folder(cells[0].record_path(store)) / "training.safetensors"
+    found: list[bool] = []
+
+    def look(cell: Any) -> None:
+        found.append(checkpoint.is_file())
+        checkpoint.parent.mkdir(parents=True, exist_ok=True)
+        checkpoint.write_bytes(b"")
+
+    look(cells[0])
+    execute_all(cells[:1], store, FakeWorkers(during=look))
+    look(cells[0])
+    execute_all(cells[:1], store, FakeWorkers(during=look, deaths=1), force=True)
+    assert found == [False, True, False, False, True]
+
+
 def test_a_cell_that_another_process_runs_is_waited_for(
     cells: list[Any], store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -229,6 +246,7 @@ import json, os, random, sys, time
 from pathlib import Path
 
 from probing import runner
+from probing.checkpoints import find_folder
 from probing.display import Display
 from probing.results import Store
 
