@@ -16,6 +16,7 @@ from probing.errors import ProbingError, unknown
         ("", ["Tense"], "unknown task ''. Known: Tense"),
         ("a\nb", ["Tense"], "unknown task 'a\\nb'. Known: Tense"),
         ("x", [], "unknown task 'x'. Known: "),
+        ("x", ["EM", "EM, untrained"], "unknown task 'x'. Known: EM, 'EM, untrained'"),
     ],
 )
 def test_an_unknown_name_is_shown_with_the_nearest_known_one(received, known, text):

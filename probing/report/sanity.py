@@ -6,6 +6,7 @@ import itertools
 import statistics
 from collections.abc import Iterator, Sequence
 
+from probing.errors import quote
 from probing.report.groups import Cell, Group, Model, flatten_settings
 from probing.results import Measure
 from probing.statistics import Interval, wilson_interval
@@ -86,7 +87,7 @@ def _find_unequal_settings(group: Group) -> Iterator[str]:
             f"{name.partition('.')[2]}={value}" in label for value, labels in by_value.items() for label in labels
         )
         if len(by_value) > 1 and not said:
-            found = ", ".join(f"{value} for {_list(labels, ', ')}" for value, labels in by_value.items())
+            found = ", ".join(f"{value} for {_list([*map(quote, labels)], ', ')}" for value, labels in by_value.items())
             differing.append(f"{name} is {found}")
     if differing:
         yield f"the models were not trained alike: {_list(differing)}"

@@ -50,6 +50,18 @@ def test_models_that_were_not_trained_alike(make_result):
     ]
 
 
+def test_a_label_with_a_comma_stands_in_quotes(make_result, change):
+    untrained = make_result(model="simple", settings=settings())
+    results = [
+        make_result(model="base", settings=settings(max_epochs=2)),
+        make_result(model="em", settings=settings()),
+        change(untrained, model__name="simple untrained", model__label="Simple, untrained"),
+    ]
+    assert doubts(results) == [
+        "the models were not trained alike: training.max_epochs is 2 for Base, 8 for 'Simple, untrained', EM"
+    ]
+
+
 def test_what_the_labels_say_is_not_said_again(make_result):
     results = [make_result(model=model, settings=settings(max_epochs=n)) for model in ("base", "em") for n in (2, 8)]
     assert doubts(results) == []
