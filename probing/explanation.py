@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +28,7 @@ from probing.errors import ProbingError
 from probing.methods import Fitted, Job
 from probing.model.inspection import LayerView, attentions, inspect_sentence, masked_head
 from probing.parts import take_splits
-from probing.results import Store, read_result, write_atomically
+from probing.results import Store, make_name, read_result, write_atomically
 from probing.runner import choose_cells
 
 SUFFIX = ".explanation.json"
@@ -77,8 +78,8 @@ class Explanation:
 
     def save(self, folder: Path) -> Path:
         """Write it beside the records."""
-        name = ".".join((self.data, self.task, self.model, f"seed{self.seed}", self.key[:12]))
-        path = folder / ("".join(c if c.isalnum() or c in "._-" else "_" for c in name).replace("--", "-") + SUFFIX)
+        parts = (self.data, self.task, self.model, f"seed{self.seed}", self.key[:12])
+        path = folder / (re.sub("-+", "-", ".".join(map(make_name, parts))) + SUFFIX)  # records have two in their names
         write_atomically(path, json.dumps(dataclasses.asdict(self), ensure_ascii=False, separators=(",", ":")) + "\n")
         return path
 

@@ -180,7 +180,7 @@ class Store:
     ) -> Path:
         named = [] if measure == "accuracy" else [measure]
         parts = (data, task, model, preset, f"seed{seed}", *named, key[:12])
-        return self.folder / ("--".join(_shorten(re.sub(r"[^\w.+-]+", "_", part)) for part in parts) + ".json")
+        return self.folder / ("--".join(map(make_name, parts)) + ".json")
 
     def path_of(self, result: Result) -> Path:
         return self.path(
@@ -229,9 +229,9 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def _shorten(name: str) -> str:
-    """Cut a name so that a file name of seven fits any file system; the key tells apart what the cut makes equal."""
-    return name.encode()[:40].decode(errors="ignore")
+def make_name(part: str) -> str:
+    """Return a part of a file's name, so short that seven fit any file system; keys tell apart what becomes equal."""
+    return re.sub(r"[^\w.+-]+", "_", part).encode()[:40].decode(errors="ignore")
 
 
 def write_atomically(path: Path, text: str) -> None:

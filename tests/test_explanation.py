@@ -115,3 +115,15 @@ def test_the_command_prints_text_and_json(
 def test_an_empty_sentence_is_refused(task_file: Path, tmp_path: Path) -> None:
     with pytest.raises(ProbingError, match="--sentence is empty"):
         explain(task_file, tmp_path, sentences=["  "])
+
+
+@pytest.mark.parametrize("name", ["ä" * 300, "a--b", "x/../../y", "two  words\n"])
+def test_any_name_becomes_a_file_beside_the_records(tmp_path: Path, name: str) -> None:
+    facts: dict[str, Any] = {"family": "own", "preset": "mini", "seed": 0, "key": "0" * 64, "test_accuracy": 50.0}
+    explained = Explanation(task=name, model=name, data=name, sentences=[], masking=[], **facts)
+    path = explained.save(tmp_path)
+    assert path.parent == tmp_path
+    assert path.name.endswith(".seed0.000000000000.explanation.json")
+    assert [*tmp_path.iterdir()] == [path]
+    assert not [*tmp_path.glob("*--*.json")]
+    assert json.loads(path.read_text(encoding="utf-8"))["task"] == name

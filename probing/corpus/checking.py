@@ -68,6 +68,8 @@ def check(paths: Sequence[Path], *, report: Callable[[str], None], as_json: bool
 def _find_files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
+    if path.exists() and not path.is_dir():  # it is read more than once
+        raise ProbingError(f"{path}: a pipe or a device, not a file. Save what comes from it as a file, and name that")
     if not path.is_dir():
         raise ProbingError(f"{path}: there is no such file or folder. Name task files, or a folder of them")
     names = [f"{task.file}.txt" for task in TASKS + COUNTERPARTS]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -206,6 +207,13 @@ def test_what_is_not_there_is_one_line(tmp_path: Path) -> None:
         ProbingError, match=r"no task file there\. Expected some of sentence_length\.txt, .*name the files"
     ):
         checking.check([tmp_path], report=print)
+
+
+def test_a_pipe_is_not_said_to_be_missing(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path(os.devnull)):
+        expected = f"{path}: a pipe or a device, not a file. Save what comes from it as a file, and name that"
+        assert run(path) == (2, "", f"probe: {expected}\n")
 
 
 def test_the_data_readme_lists_the_task_table() -> None:
