@@ -15,7 +15,7 @@ import os
 import shutil
 import zlib
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -36,11 +36,15 @@ UNKNOWN = 0
 MAX_TOKENS = 10_000
 """Of a sentence: attention over more takes more memory than machines have."""
 
+LINES_BETWEEN_SHARES = 1 << 14
+"""While a file is read: how often it is told how far."""
+
 INDEX_VERSION = 2
 """Rises when cached indices change their form."""
 
 Integers = NDArray[np.int64]
 SmallIntegers = NDArray[np.int32]
+OnShare = Callable[[float], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +72,13 @@ class TaskData:
         return sorted(set(self.splits["tr"].labels))
 
 
-def iterate_lines(path: Path) -> Iterator[tuple[int, str]]:
+def iterate_lines(path: Path, on_share: OnShare = lambda share: None) -> Iterator[tuple[int, str]]:
     """Yield each line of a UTF-8 text file with its number, whatever its line ends are."""
     with open_file(path) as file:
+        size = os.fstat(file.fileno()).st_size
         for number, line in iterate_bytes(file, path):
+            if number % LINES_BETWEEN_SHARES == 0:
+                on_share(min(1.0, file.tell() / size))
             yield number, decode_line(path, number, line).rstrip("\r\n")
 
 
@@ -92,10 +99,10 @@ def parse_line(path: Path, number: int, line: str) -> tuple[str, str, list[str]]
     return split, label, tokens
 
 
-def iterate_instances(path: Path) -> Iterator[tuple[str, str, list[str]]]:
+def iterate_instances(path: Path, on_share: OnShare = lambda share: None) -> Iterator[tuple[str, str, list[str]]]:
     """Yield the split, label and tokens of each line, and check all of the file; an error names the file and line."""
     first_lines: dict[tuple[str, str], int] = {}
-    for number, line in iterate_lines(path):
+    for number, line in iterate_lines(path, on_share):
         instance = parse_line(path, number, line)
         first_lines.setdefault(instance[:2], number)
         yield instance
@@ -250,11 +257,11 @@ def _cut(numbers: SmallIntegers) -> Iterator[SmallIntegers]:
         yield numbers[start : start + (1 << 20)]
 
 
-def index_file(path: Path) -> IndexedTask:
+def index_file(path: Path, on_share: OnShare = lambda share: None) -> IndexedTask:
     """Read and check a task file, and number its words and labels."""
     words, labels = _Numbering(), _Numbering()
     columns = {name: _Columns() for name in SPLITS}
-    for split, label, tokens in iterate_instances(path):
+    for split, label, tokens in iterate_instances(path, on_share):
         column = columns[split]
         column.tokens.extend(map(words.__getitem__, tokens))
         column.lengths.append(len(tokens))
@@ -284,15 +291,18 @@ def _renumber(numbers: Mapping[str, int], ordered: list[str], *, first: int) -> 
     return final
 
 
-def load_task(path: Path) -> IndexedTask:
-    """Read, check and index a task file, or take its index from the cache if the same file was read before."""
+def load_task(path: Path, on_share: OnShare = lambda share: None) -> IndexedTask:
+    """Read, check and index a task file, or take its index from the cache if the same file was read before.
+
+    While it is read, `on_share` is told again and again which share of it has been.
+    """
     sha256, blob = hash_file(path)
     folder = cache_folder("tasks") / f"{sha256}-{INDEX_VERSION}"
     try:
         return _load_index(folder, path, sha256, blob)
     except (OSError, ValueError, KeyError, TypeError):  # not cached yet, or damaged
         shutil.rmtree(folder, ignore_errors=True)
-    task = index_file(path)
+    task = index_file(path, on_share)
     if task.sha256 != sha256:
         raise ProbingError(f"{path}: the file changed while it was read. Try again when it is complete")
     with contextlib.suppress(OSError):  # a cache that cannot be written costs time and memory, nothing else

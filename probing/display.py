@@ -5,11 +5,14 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+SECONDS_UNTIL_A_BAR = 2.0
+"""What is done sooner needs none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +103,23 @@ class Display:
                 self._rows.clear()
 
     @contextmanager
-    def counting(self, what: str, total: int) -> Iterator[Callable[[int], None]]:
+    def measuring(self, what: str) -> Iterator[Callable[[float], None]]:
+        """Show on a terminal what share of something is done, if it takes long; gives a function to tell it to."""
+        started, show = time.monotonic(), None
+        with ExitStack() as stack:
+
+            def tell(share: float) -> None:
+                nonlocal show
+                percent = int(100 * share)
+                if show is None and time.monotonic() - started >= SECONDS_UNTIL_A_BAR:
+                    show = stack.enter_context(self.counting(what, 100, percent))
+                if show is not None:
+                    show(percent)
+
+            yield tell
+
+    @contextmanager
+    def counting(self, what: str, total: int, done: int = 0) -> Iterator[Callable[[int], None]]:
         """Show on a terminal how many of something are done; gives a function to tell the number to."""
         if not (self.console.is_terminal and self.verbosity >= 0):
             yield lambda done: None
@@ -112,7 +131,7 @@ class Display:
             TimeRemainingColumn(),
         )
         with Progress(*columns, console=self.console, transient=True) as progress:
-            row = progress.add_task(what, total=total)
+            row = progress.add_task(what, total=total, completed=done)
             yield lambda done: progress.update(row, completed=done)
 
     def update(self, status: Status) -> None:

@@ -172,13 +172,18 @@ def choose_cells(
     for source in _choose_sources(tasks, data, data_dir, task_files):
         used_preset = preset or source.preset
         config = resolve_config(used_preset, config_file=config_file, settings=settings)
-        loaded = {task: load_task(path) for task, path in source.files.items()}
+        loaded = {task: _load(path, display) for task, path in source.files.items()}
         display.say(f"data: {source.name} ({source.reason}); preset: {used_preset}; device: {chosen_device}")
         for cell, recipe in _plan(source, loaded, rows, measures, used_preset, config, seeds, display):
             cells.append(cell)
             if recipe is not None and isinstance(cell.method, Probed):
                 recipes[cell.method.vectors.folder] = recipe
     return Chosen(cells, recipes, chosen_device)
+
+
+def _load(path: Path, display: Display) -> IndexedTask:
+    with display.measuring(f"reading {path.name}, percent") as on_share:
+        return load_task(path, on_share)
 
 
 def _embed(waiting: Sequence[Cell], recipes: dict[Path, Recipe], device: torch.device, display: Display) -> None:

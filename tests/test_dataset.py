@@ -202,6 +202,17 @@ def test_nul_bytes_are_characters_like_others(task_file):
     same(load_task(path), load_task(path))
 
 
+def test_while_a_file_is_read_its_share_is_told(task_file, monkeypatch):
+    monkeypatch.setattr(dataset, "LINES_BETWEEN_SHARES", 2)
+    path, shares = task_file(), list[float]()
+    load_task(path, shares.append)
+    assert len(shares) == len(path.read_text(encoding="utf-8").splitlines()) // 2
+    assert shares == sorted(shares)
+    assert 0 < shares[0] <= shares[-1] <= 1
+    load_task(path, shares.append)
+    assert len(shares) == len(path.read_text(encoding="utf-8").splitlines()) // 2, "the index is in the cache"
+
+
 def test_very_long_words_and_sentences(task_file):
     long = "w" * 1_000_000
     path = task_file([f"tr\tA\t{long} " + "x " * (MAX_TOKENS - 1), *GOOD])
@@ -385,7 +396,7 @@ def test_a_file_that_changes_while_it_is_read_is_not_cached(task_file, monkeypat
     path = task_file()
     index = index_file
 
-    def change_and_index(path):
+    def change_and_index(path, on_share):
         task_file(GOOD)
         return index(path)
 

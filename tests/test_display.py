@@ -200,6 +200,19 @@ def test_a_duration_reads_as_a_person_would_say_it(seconds, text):
     assert format_seconds(seconds) == text
 
 
+@pytest.mark.parametrize(("seconds", "shown"), [(1.0, False), (3.0, True)])
+def test_a_share_is_shown_with_the_time_left_only_if_it_takes_long(monkeypatch, seconds, shown):
+    screen = Screen(monkeypatch, terminal=True)
+    with screen.display.measuring("reading a.txt") as on_share:
+        screen.now += seconds
+        for share in (0.25, 0.5, 0.75):
+            on_share(share)
+            screen.now += seconds / 4
+    assert ("reading a.txt" in screen.file.getvalue()) == shown
+    assert ("75/100" in screen.file.getvalue()) == shown
+    assert ("0:00:" in screen.file.getvalue()) == shown
+
+
 def test_counting_shows_a_bar_on_a_terminal_only() -> None:
     for terminal in (True, False):
         file = io.StringIO()
