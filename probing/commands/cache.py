@@ -26,7 +26,12 @@ def cache() -> None:
 @cache.command("list")
 @RESULTS
 def list_cache(results: Path) -> None:
-    """List the cached vectors, and below them all else that is kept, the largest first."""
+    """List the cached vectors, and below them all else that is kept, the largest first.
+
+    \b
+    probe cache list
+    probe cache list --results results
+    """
     from tabulate import tabulate
 
     from probing.leftovers import describe_leftovers
