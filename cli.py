@@ -3,30 +3,165 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
+import os
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn, TypeVar
 
 import click
 
 from probing import __version__
-from probing.commands.cache import cache
-from probing.commands.data import data
-from probing.commands.mistakes import Group
-from probing.commands.parameters import COUNT, DATA, FILE, FOLDER, RESULTS, SETTINGS, Jobs, Seeds, Shard
 from probing.errors import ProbingError
+from probing.interruption import Terminated, terminable
 
 FORMATS = click.Choice(["table", "markdown", "latex", "csv", "json", "html"])
 CONTROL = "random-labels|random-encoder"
 CONTROL_HELP = "Also measure labels that can only be memorised, or the untrained encoder. Can be repeated."
 AGGREGATOR_HELP = "base, simple, em, simple-code, em-code, all, module:Name or file.py:Name."
+IMBALANCE_HELP = "Where a label of SeLen, WC or ToCo is scarce: how many times as often others may occur."
+KINDS = ("vectors", "explained", "shipped", "checkpoints")
+FILE = click.Path(path_type=Path, dir_okay=False)
+FOLDER = click.Path(path_type=Path, file_okay=False)
+COUNT = click.IntRange(1)
+MOST_SEEDS = 10_000
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def together(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Return a decorator that gives a command several options, in this order."""
+
+    def give(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return give
+
+
+DATA = together(
+    click.option("--data", help="senteval, mini, or a folder of task files. [default: senteval if there, else mini]"),
+    click.option("--data-dir", type=FOLDER, help="Where SentEval's files are. [default: data/senteval]"),
+    click.option("--task-file", "task_files", multiple=True, type=FILE, help="Your own task, in SentEval's format."),
+)
+SETTINGS = together(
+    click.option("--config", "config_file", type=FILE, help="A TOML file with sections [model] and [training]."),
+    click.option("--set", "settings", multiple=True, metavar="SECTION.KEY=VALUE", help="Change one setting."),
+)
+RESULTS = click.option(
+    "--results", type=FOLDER, default="results", show_default=True, help="The folder of the records."
+)
+
+
+class Jobs(click.ParamType):
+    """A number of processes, or `auto`."""
+
+    name = "N|auto"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | None:
+        return None if value in (None, "auto") else COUNT.convert(value, param, ctx)
+
+
+class Seeds(click.ParamType):
+    """A number of seeds, counted from 0, or a list of them."""
+
+    name = "N|0,1,..."
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        if isinstance(value, tuple):
+            return value
+        try:
+            numbers = [int(part) for part in value.split(",") if part.strip()]
+        except ValueError:
+            numbers = []
+        if not numbers or ("," not in value and not 1 <= numbers[0] <= MOST_SEEDS):
+            raise ProbingError(f"--seeds must be how many (5 for 0 to 4) or a list (0,1,2). Got {value!r}")
+        return tuple(numbers) if "," in value else tuple(range(numbers[0]))
+
+
+class Shard(click.ParamType):
+    """One of several parts, counted from 1."""
+
+    name = "I/N"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
+        if isinstance(value, tuple):
+            return value
+        number, _, count = value.partition("/")
+        if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
+            raise ProbingError(f"--shard must be one of so many parts, from 1/8 to 8/8. Got {value!r}")
+        return int(number), int(count)
+
+
+STOPPED = (130, 143)
+"""The exit codes after Ctrl-C and after SIGTERM."""
+
+
+class Main(click.Group):
+    """A command group that turns a user's mistake into one line and exit code 2."""
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """Be the program. When it is stopped, all is in order by now, and Python needs a second to unload torch."""
+        try:
+            return super().__call__(*arguments, **options)
+        except SystemExit as end:
+            if isinstance(end.code, int) and end.code in STOPPED:
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(end.code)
+            raise
+
+    def make_context(self, *args: Any, **options: Any) -> click.Context:
+        with _telling():
+            return super().make_context(*args, **options)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _telling(), terminable():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _telling() -> Iterator[None]:
+    try:
+        yield
+    except click.exceptions.NoArgsIsHelpError:
+        raise
+    except click.UsageError as error:
+        _end(_describe(error))
+    except ProbingError as error:
+        _end(str(error))
+    except KeyboardInterrupt as stop:
+        sys.exit(STOPPED[isinstance(stop, Terminated)])
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+            raise
+        _end(f"{error.filename or 'a file'} cannot be written ({error.strerror})")
+
+
+def _end(line: str) -> NoReturn:
+    click.echo(f"probe: {line}", err=True)
+    sys.exit(2)
+
+
+def _describe(error: click.UsageError) -> str:
+    """Return what click says of a wrong option, in the form of all other mistakes."""
+    message = error.format_message().rstrip(".")
+    command = error.ctx.command_path if error.ctx else "probe"
+    return f"{message[:1].lower()}{message[1:]}. See `{command} --help`"
+
 
 warn = partial(click.echo, err=True)
 
 
-@click.group("probe", cls=Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group("probe", cls=Main, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="probe")
 def main() -> None:
     """What does this sentence encoder know about language?
@@ -35,10 +170,6 @@ def main() -> None:
     probe run --task all --aggregator all    train and score; skips what is already done
     probe report                             the comparison table across Base, Simple and EM
     """
-
-
-main.add_command(data)
-main.add_command(cache)
 
 
 @main.command()
@@ -311,3 +442,185 @@ def encoders() -> None:
     from probing.encoders.specification import summaries
 
     click.echo(tabulate(summaries(), ["--encoder", "what it is"]))
+
+
+@main.group()
+def cache() -> None:
+    """Look at or delete vectors, models, shipped files and checkpoints that are kept."""
+
+
+@cache.command("list")
+@RESULTS
+def list_cache(results: Path) -> None:
+    """List the cached vectors, and below them all else that is kept, the largest first.
+
+    \b
+    probe cache list
+    probe cache list --results results
+    """
+    from tabulate import tabulate
+
+    from probing.leftovers import describe_leftovers
+    from probing.vectors import describe_cached
+
+    headers = ["encoder", "task", "sentences", "dim", "layers", "kept as", "MB", "key"]
+    click.echo(tabulate(describe_cached(), headers, floatfmt=".1f"))
+    if rows := describe_leftovers(results):
+        click.echo("\n" + tabulate(rows, ["kind", "what", "MB", "folder"], floatfmt=".1f"))
+
+
+@cache.command("clear")
+@click.option("--encoder", help="Only the vectors of this encoder, by the name that `probe cache list` shows.")
+@click.option(
+    "--kind",
+    "kinds",
+    type=click.Choice(KINDS),
+    multiple=True,
+    help="Only this kind. Can be repeated.  [default: all but checkpoints]",
+)
+@RESULTS
+def clear_cache(encoder: str | None, kinds: tuple[str, ...], results: Path) -> None:
+    """Delete what is kept and can be made again; results stay, and checkpoints unless they are named.
+
+    \b
+    probe cache clear
+    probe cache clear --encoder bag-of-words
+    probe cache clear --kind checkpoints --results results
+    """
+    from probing.leftovers import clear_leftovers
+    from probing.vectors import clear_cached
+
+    if encoder is not None and kinds not in ((), ("vectors",)):
+        raise ProbingError(f"--encoder goes with --kind vectors. Got --kind {' --kind '.join(kinds)}")
+    chosen = ("vectors",) if encoder is not None else kinds or KINDS[:-1]
+    done = [clear_cached(encoder)] if "vectors" in chosen else []
+    done.append(clear_leftovers(chosen, results))
+    click.echo(f"{sum(count for count, _ in done)} entries deleted, {sum(size for _, size in done) / 1e6:.1f} MB")
+
+
+@main.group()
+def data() -> None:
+    """Get, check, build and look at task files."""
+
+
+@data.command()
+@click.option("--task", "tasks", multiple=True, default=["all"], show_default=True, help="A task, or all ten.")
+@click.option("--data-dir", default="data/senteval", show_default=True, help="The folder that the files go to.")
+@click.option("--mirror", metavar="URL", help="Where the .txt files are: http, https or file:. [default: GitHub]")
+@click.option("--offline", is_flag=True, help="Download nothing: verify what is there, name what is missing.")
+@click.option("--force", is_flag=True, help="Overwrite files that are not SentEval's.")
+def fetch(tasks: tuple[str, ...], data_dir: str, mirror: str | None, offline: bool, force: bool) -> None:
+    """Download SentEval's ten task files and verify each.
+
+    What is there and right is not downloaded again; a broken download goes on where it stopped.
+
+    \b
+    probe data fetch
+    probe data fetch --task Tense,WC --mirror https://example.org/probing
+    probe data fetch --mirror file:///media/disk/probing
+    probe data fetch --offline
+    """
+    from probing import tasks as table
+    from probing.corpus import download
+
+    try:
+        download.fetch(
+            table.get_tasks(tasks),
+            Path(data_dir),
+            mirror=mirror or download.MIRROR,
+            offline=offline,
+            force=force,
+            report=click.echo,
+        )
+    except KeyboardInterrupt:
+        click.echo("probe: interrupted; what has arrived is kept: run the command again to go on", err=True)
+        raise
+
+
+@data.command()
+@click.argument("paths", nargs=-1, required=True, metavar="DIR_OR_FILE...")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+@click.option("--strict", is_flag=True, help="End with exit code 1 if there are warnings.")
+def check(paths: tuple[str, ...], as_json: bool, strict: bool) -> None:
+    """Verify task files: format, balance, duplicates, leakage.
+
+    An error makes a file unusable (exit code 2), a warning makes its scores doubtful, a note is worth knowing.
+    Of a folder, the files that bear a task's name are checked.
+
+    \b
+    probe data check data/senteval
+    probe data check my_tasks/ my_own_task.txt --strict
+    probe data check data/senteval --json
+    """
+    from probing.corpus import checking
+
+    sys.exit(checking.check([Path(path) for path in paths], report=click.echo, as_json=as_json, strict=strict))
+
+
+@data.command()
+@click.argument("more", nargs=-1, type=FILE, metavar="[FILE...]")
+@click.option("--trees", multiple=True, type=FILE, help="Files of Penn-style brackets, gzipped or not.")
+@click.option("--conllu", multiple=True, type=FILE, help="CoNLL-U files, gzipped or not.")
+@click.option("--given", multiple=True, type=FILE, help="A task file to take as it is; the others are built.")
+@click.option("--extend", "extended", multiple=True, type=FILE, help="A task file to take; trees add to its training.")
+@click.option("-o", "--output", required=True, type=FOLDER, help="The folder that the task files go to.")
+@click.option("--train", type=COUNT, default=100_000, show_default=True, help="Instances of the training split.")
+@click.option("--dev", type=COUNT, default=10_000, show_default=True, help="Instances of the development split.")
+@click.option("--test", type=COUNT, default=10_000, show_default=True, help="Instances of the test split.")
+@click.option("--imbalance", type=COUNT, default=1, show_default=True, help=IMBALANCE_HELP)
+@click.option("--seed", type=int, default=0, show_default=True, help="Another seed draws other sentences.")
+@click.option("--task", "tasks", multiple=True, default=["all"], show_default=True, help="A task, or all ten.")
+@click.option("--skip-bad", is_flag=True, help="Count and skip trees that cannot be read.")
+@click.option("--force", is_flag=True, help="Write into a folder that is not empty.")
+def build(
+    more: tuple[Path, ...], trees: tuple[Path, ...], conllu: tuple[Path, ...], output: Path, **options: Any
+) -> None:
+    """Build the ten tasks from any parsed corpus.
+
+    Where a corpus is too small, a task is the largest balanced set that it gives. The datasheet in the folder
+    (datasheet.md, datasheet.json) tells sources, bounds, counts, baselines, and what was left out and why.
+    From dependencies, DepDepth and RootDep stand for TrDep and ToCo. Ends with exit code 1 if no task could be built.
+
+    \b
+    probe data build --trees wsj.mrg --output my_tasks
+    probe data build --trees parsed/*.txt.gz --skip-bad --output my_tasks
+    probe data build --conllu de_gsd-ud-train.conllu --output german --train 5000 --dev 500 --test 500
+    probe data build --trees books.txt.gz --given odd_man_out.txt --extend bigram_shift.txt --imbalance 10 -o books
+    probe run --data my_tasks
+    """
+    if bool(trees) == bool(conllu):
+        raise ProbingError("name the corpus with --trees FILE (Penn brackets) or with --conllu FILE, one of the two")
+    from probing.corpus.builders.files import build_files
+
+    sheet = build_files((trees or conllu) + more, "penn" if trees else "conllu", output, **options)
+    click.echo(sheet.to_table())
+    built = sum(one.reason is None for one in sheet.tasks)
+    click.echo(f"\n{output}: {built} task files and datasheet.md")
+    sys.exit(0 if built else 1)
+
+
+@data.command()
+@click.option("--count", type=COUNT, default=10, show_default=True, help="How many sentences.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Another seed gives other sentences.")
+@click.option("--trees", is_flag=True, help="Print Penn-style brackets, as `probe data build --trees` reads them.")
+@click.option("--task", help="Print labelled instances of one task of the embedded data instead.")
+def sample(count: int, seed: int, trees: bool, task: str | None) -> None:
+    """Print sentences of the embedded grammar, or instances of the embedded data.
+
+    \b
+    probe data sample --count 5
+    probe data sample --trees --count 100000 --seed 7 > trees.txt
+    probe data sample --task SOMO
+    """
+    if task is not None:
+        if trees:
+            raise ProbingError("--trees and --task exclude each other: a task's instances have no trees")
+        from probing.corpus.mini import sample_task
+
+        for label, tokens in sample_task(task, count, seed=seed):
+            click.echo(f"{label}\t{' '.join(tokens)}")
+        return
+    from probing.corpus.grammar import format_tree, generate
+
+    for sentence in generate(seed, count):
+        click.echo(format_tree(sentence.tree) if trees and sentence.tree else " ".join(sentence.tokens))
