@@ -16,6 +16,10 @@ BLOCK_NUMBERS = 2**21
 LANES = 8
 """The inputs' number is a multiple of this, the width of a vector register."""
 
+LARGEST = 10.0
+"""No input of a standardised training sentence is larger: a column that is hardly ever used, as of a rare word, would
+else be blown up. Columns that are near a normal distribution stay below it by themselves."""
+
 
 def count_inputs(dim: int) -> int:
     """Return how many inputs vectors of a dimension have, or how many a layer of so many units gives."""
@@ -35,15 +39,17 @@ class Inputs:
         """Return the inputs' scale, measured a block at a time so that the vectors need not fit into memory."""
         dim = vectors.shape[1]
         total, squares = torch.zeros(dim, dtype=torch.float64), torch.zeros(dim, dtype=torch.float64)
-        mean, scale = torch.zeros(dim), torch.ones(dim)
+        mean, scale, farthest = torch.zeros(dim), torch.ones(dim), torch.zeros(dim, dtype=torch.float64)
         if standardise:
             rows = max(1, BLOCK_NUMBERS // dim)
             for block in vectors.split(rows):
                 total += block.sum(0, dtype=torch.float64)
             centre = total / len(vectors)
             for block in vectors.split(rows):
-                squares += (block - centre).square_().sum(0)
-            deviation = (squares / len(vectors)).sqrt()
+                distances = (block - centre).square_()
+                squares += distances.sum(0)
+                farthest = torch.maximum(farthest, distances.amax(0))
+            deviation = torch.maximum((squares / len(vectors)).sqrt(), farthest.sqrt() / LARGEST)
             mean, scale = centre.float(), torch.where(deviation > 1e-9, 1 / deviation, 1.0).float()
         return cls(mean.to(device), scale.to(device), device)
 

@@ -16,6 +16,7 @@ from probing.config import Config
 from probing.dataset import SPLITS, IndexedTask, Integers
 from probing.encoders import trainable
 from probing.encoders.specification import find_trainable
+from probing.inputs import LARGEST
 from probing.model.classifier import Classifier, build_classifier
 from probing.model.frozen import Frozen
 from probing.parts import Part, Parts
@@ -122,7 +123,10 @@ class Probed:
         if self.layer is not None:
             encoder["layer"] = self.layer
         probe = probes.get_probe(self.probe)
-        return {"encoder": encoder, "probe": {"probe": probe.name, "standardise": probe.standardise}}
+        scaling: dict[str, Any] = {"standardise": probe.standardise}
+        if probe.standardise:
+            scaling["largest"] = LARGEST
+        return {"encoder": encoder, "probe": {"probe": probe.name, **scaling}}
 
     def fit(self, job: Job) -> Fitted:
         vectors, train = self.vectors.open(self.layer), job.task.splits["tr"]

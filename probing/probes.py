@@ -47,7 +47,7 @@ class Probe:
     configurations: tuple[Configuration, ...]
     """The best on dev is chosen, the first among equals."""
     standardise: bool
-    """Give each dimension mean 0 and variance 1 over the training split."""
+    """Give each dimension mean 0 and variance 1 over the training split, or less (see `inputs.LARGEST`)."""
     batch_size: int = 64
     passes: int = 1
     """Passes over the training split between two looks at dev: one epoch."""

@@ -46,7 +46,7 @@ def test_a_frozen_encoder_is_recorded_like_a_model(answers: Path, tmp_path: Path
     assert (result.model.name, result.model.label, result.model.version) == ("length", "Length", "built-in")
     assert result.settings == {
         "encoder": {"dtype": "float32"},
-        "probe": {"probe": "linear", "standardise": True},
+        "probe": {"probe": "linear", "standardise": True, "largest": 10.0},
     }
     scores = result.scores
     assert scores is not None

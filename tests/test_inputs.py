@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from probing import inputs
-from probing.inputs import Batches, Inputs, count_inputs
+from probing.inputs import LARGEST, Batches, Inputs, count_inputs
 
 CPU = torch.device("cpu")
 VECTORS = torch.randn(300, 6, generator=torch.Generator().manual_seed(0))
@@ -27,6 +27,15 @@ def test_vectors_are_standardised_by_the_training_split() -> None:
     assert (made[:, 7] == 0).all()
     raw = Inputs.measure(vectors, standardise=False, device=CPU).make(vectors)
     assert torch.equal(raw[:, :6], vectors)
+
+
+def test_a_column_that_is_hardly_ever_used_is_not_blown_up() -> None:
+    vectors = torch.zeros(10_000, 2)
+    vectors[7, 0] = 1.0  # a rare word: by its deviation alone it would become 100
+    vectors[::2, 1] = 1.0
+    inputs = Inputs.measure(vectors, standardise=True, device=torch.device("cpu")).make(vectors)
+    assert inputs[:, 0].abs().max() == pytest.approx(LARGEST)
+    assert inputs[:, 1].std(correction=0) == pytest.approx(1.0)
 
 
 def test_blocks_do_not_change_what_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
