@@ -10,7 +10,7 @@ import itertools
 import re
 import secrets
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, ValuesView
 from functools import lru_cache
 from typing import Any
 
@@ -50,6 +50,10 @@ class Classes(Mapping[str, Mapping[str, int]]):
 
     def __len__(self) -> int:
         return len(self._given)
+
+    def values(self) -> ValuesView[Mapping[str, int]]:
+        """Return the counts without looking up each label."""
+        return {place: {**counts, "right": self._right[place]} for place, counts in self._given.values()}.values()
 
 
 def pack(answers: Sequence[int]) -> Sequence[int]:
@@ -110,18 +114,18 @@ class _Gold:
         self.template: _Template | None = None
 
     def count(self, answers: Sequence[int], text: str) -> Classes:
-        """Return the counts that a text tells; what they cannot be for these answers is a ValueError."""
+        """Return the counts that a text tells; if they cannot be those of these answers, it is a ValueError."""
         if len(answers) != len(self.labels):
             raise ValueError("not as many answers as labels")
-        labels = np.asarray(self.labels)
-        hits = labels[labels == np.asarray(answers)]
+        labels, found = np.asarray(self.labels), np.asarray(answers)
+        hits = labels[labels == found]
         right = self.template.match(text, hits) if self.template is not None else None
         if self.template is None or right is None:
             self.template = _Template(text)
             if max(self.labels) >= len(self.template.given):
                 raise ValueError("a label that is not there")
             right = self.template.match(text, hits)
-        if right is None:
+        if right is None or found.max() >= len(self.template.given):
             raise ValueError("the counts are not those of the answers")
         return Classes(self.template.given, right)
 

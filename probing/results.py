@@ -30,7 +30,7 @@ from probing.tasks import Family
 FORMAT = 1
 """Rises when records change their form, or when the same settings give other numbers."""
 
-POINT = {"epoch": None, "loss": None, "dev_accuracy": None}.keys()
+POINT = ("epoch", "loss", "dev_accuracy")
 """What a record tells of each epoch."""
 
 Measure = Literal["accuracy", "random-labels", "description-length"]
@@ -205,11 +205,19 @@ class Store:
             raise ProbingError(f"{path}: the result cannot be written ({error.strerror or error})") from None
         return path
 
+    def list_paths(self) -> list[Path]:
+        """Return the files that are named as records, in a stable order; in no folder there are none."""
+        try:
+            names = sorted(os.listdir(self.folder))
+        except OSError:
+            return []
+        return [self.folder / name for name in names if name.endswith(".json") and "--" in name]
+
     def load(self, on_damaged: Callable[[str], None]) -> list[Result]:
         """Return all whole records, in a stable order; damaged files are named and left alone."""
         results = []
         with uncollected():
-            for path in sorted(self.folder.glob("*--*.json"), key=str):
+            for path in self.list_paths():
                 try:
                     results.append(read_result(path))
                 except ProbingError as error:
@@ -287,10 +295,12 @@ def _check_scores(result: Result) -> None:
     for name in ("dev_accuracy", "test_accuracy", "majority_accuracy"):
         if not 0 <= getattr(scores, name) <= 100:
             raise TypeError(f"{name} is not a percentage")
-    if not isinstance(scores.classes, Classes) and not all(map(_are_counts, scores.classes.values())):
-        raise TypeError(f"classes must have the counts {', '.join(COUNTS)}")
-    if not all(point.keys() >= POINT for point in scores.curve):
+    if not all(set(POINT).issubset(names) for names in {*map(tuple, scores.curve)}):
         raise TypeError(f"curve must have {', '.join(POINT)} of each epoch")
+    if isinstance(scores.classes, Classes):  # made only if all of the following is right
+        return
+    if not all(map(_are_counts, scores.classes.values())):
+        raise TypeError(f"classes must have the counts {', '.join(COUNTS)}")
     if not len(scores.gold) == len(scores.predictions) > 0:
         raise TypeError(f"there are {len(scores.gold)} test labels and {len(scores.predictions)} predictions")
     answers = np.array([scores.gold, scores.predictions])

@@ -70,7 +70,9 @@ def _dataclass_builder(kind: Any) -> Build:
     builders = field_builders(kind)
 
     def build(value: Any, name: str) -> Any:
-        if type(value) is not dict or not needed <= value.keys() <= builders.keys():
+        if type(value) is not dict or not (
+            value.keys() == builders.keys() or needed <= value.keys() <= builders.keys()
+        ):
             raise TypeError(f"{name} must have exactly the fields {', '.join(builders)}")
         return kind(
             **{key: item.value if type(item) is Built else builders[key](item, key) for key, item in value.items()}

@@ -218,8 +218,11 @@ def _make_models(results: Sequence[Result], others: Sequence[Result]) -> list[Mo
 
 def _split_by_model(results: Sequence[Result]) -> dict[tuple[str, str, str], list[Result]]:
     groups: dict[tuple[str, str, str], list[Result]] = {}
+    spelled: dict[int, str] = {}  # records that were read together share their settings
     for result in results:
-        groups.setdefault((result.model.name, result.model.version, repr(flatten_settings(result))), []).append(result)
+        settings = spelled.get(id(result.settings)) or repr(flatten_settings(result))
+        spelled[id(result.settings)] = settings
+        groups.setdefault((result.model.name, result.model.version, settings), []).append(result)
     return groups
 
 

@@ -30,18 +30,24 @@ def find_doubts(group: Group) -> list[str]:
 
 def find_changed_files(group: Group, groups: Sequence[Group]) -> list[str]:
     """Return a note for each task whose file differs from the one in another table with the same caption."""
-    files = {(r.data.name, r.data.datasheet, r.preset, r.task): r.data.sha256 for r in group.results}
+    files = {r.task: r.data.sha256 for r in group.results}
     changed = {
         r.task
         for other in groups
+        if _named(other) == _named(group)
         for r in other.results
-        if files.get((r.data.name, r.data.datasheet, r.preset, r.task), r.data.sha256) != r.data.sha256
+        if files.get(r.task, r.data.sha256) != r.data.sha256
     }
     return [
         f"the file of {task} is the one with SHA-256 {sha256[:12]}; another table has another"
-        for (*_, task), sha256 in files.items()
+        for task, sha256 in files.items()
         if task in changed
     ]
+
+
+def _named(group: Group) -> tuple[str, str | None, str]:
+    first = group.results[0]
+    return first.data.name, first.data.datasheet, first.preset
 
 
 def _find_failures(group: Group) -> Iterator[str]:
