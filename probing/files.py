@@ -21,11 +21,17 @@ BUFFER = 1 << 18
 
 def open_file(path: Path) -> BinaryIO:
     """Open a regular file for reading; what else can stand in its place (a folder, a pipe, a device) is refused."""
+    return os.fdopen(_open(path)[0], "rb", buffering=BUFFER)
+
+
+def _open(path: Path) -> tuple[int, int]:
+    """Return the descriptor of a regular file and its size."""
     try:
         # A pipe would be waited for, and a device need not end.
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-        if stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return os.fdopen(descriptor, "rb", buffering=BUFFER)
+        about = os.fstat(descriptor)
+        if stat.S_ISREG(about.st_mode):
+            return descriptor, about.st_size
         os.close(descriptor)
     except (OSError, ValueError) as error:  # a name with a NUL character is a ValueError
         raise ProbingError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
@@ -53,11 +59,15 @@ def decode_line(path: Path, number: int, line: bytes) -> str:
 
 def read_text(path: Path, *, limit: int = MAX_TEXT) -> str:
     """Return the text of a whole file; what is not UTF-8 is a ValueError."""
-    with open_file(path) as file:
-        size = min(limit, os.fstat(file.fileno()).st_size)  # room for the limit would be made anew for every file
-        content = file.read(size + 1)
-        if len(content) > size:  # it has grown, or is one of the kernel's that tell no size
-            content += file.read(limit - size)
+    descriptor, size = _open(path)
+    try:  # without a buffer, of which thousands of records would need one each
+        content = os.read(descriptor, min(limit, size) + 1)
+        while len(content) != size and len(content) <= limit and (more := os.read(descriptor, BUFFER)):
+            content += more  # it has grown, or is one of the kernel's that tell no size
+    except OSError as error:
+        raise ProbingError(f"{path}: cannot be read ({error.strerror or error})") from None
+    finally:
+        os.close(descriptor)
     if len(content) > limit:
         raise ProbingError(f"{path}: more than {limit >> 10:,} KiB. Is it the right file?")
     return content.decode("utf-8")

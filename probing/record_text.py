@@ -25,10 +25,12 @@ COUNTS = ("train", "dev", "test", "right")
 SHARED = ("preset", "data", "model", "settings")
 """The fields that stand side by side in a record and are the same for all seeds of a cell."""
 
+MANY = 100
+"""Counts of more classes than these are compared as an array."""
+
 _HOLE = secrets.token_hex(8)
 """Stands where something was taken out; no text has it by itself."""
 _DIGITS = bytes.maketrans(b"0123456789", bytes(range(10)))
-_NUMBERS = {str(number): number for number in range(1000)}
 _RIGHT = re.compile(r'(?<="right":)[0-9]+')
 
 
@@ -142,12 +144,21 @@ class _Template:
             raise ValueError("not the counts of classes")
         self.given = {label: (place, counts) for place, (label, counts) in enumerate(classes.items())}
         self.pieces = _RIGHT.split(text)
+        self.blank = np.frombuffer("0".join(self.pieces).encode(), np.uint8)
+        self.places = np.cumsum([len(piece.encode()) + 1 for piece in self.pieces[:-1]]) - 1
 
     def match(self, text: str, hits: npt.NDArray[np.integer[Any]]) -> list[int] | None:
         """Return how many answers are right by class, if that is what a text tells."""
-        right: list[int] = np.bincount(hits, minlength=len(self.given)).tolist()
-        told = "".join(itertools.chain.from_iterable(zip(self.pieces, map(str, right), strict=False)))
-        return right if told + self.pieces[-1] == text else None
+        counts = np.bincount(hits, minlength=len(self.given))
+        right: list[int] = counts.tolist()
+        if len(right) > MANY and counts.max() < 100:
+            told = self.blank.copy()
+            told[self.places] += (counts % 10).astype(np.uint8)
+            tens = counts > 9
+            told = np.insert(told, self.places[tens], ord("0") + counts[tens] // 10)
+            return right if told.tobytes() == text.encode() else None
+        spelled = "".join(itertools.chain.from_iterable(zip(self.pieces, map(str, right), strict=False)))
+        return right if spelled + self.pieces[-1] == text else None
 
 
 def _parse_answers(text: str) -> Sequence[int]:
@@ -155,4 +166,19 @@ def _parse_answers(text: str) -> Sequence[int]:
         figures = text[::2].encode()
         if figures.isdigit():
             return array("B", figures.translate(_DIGITS))
-    return pack([*map(_NUMBERS.__getitem__, text.split(","))])
+    return _parse_numbers(np.frombuffer(text.encode(), np.uint8))
+
+
+def _parse_numbers(text: npt.NDArray[np.uint8]) -> Sequence[int]:
+    """Return numbers of up to four digits with commas between them; anything else is a ValueError."""
+    digits = text - ord("0")  # below zero it begins again at the top
+    commas = np.flatnonzero(text == ord(","))
+    ends = np.append(commas, len(text))
+    widths = np.diff(ends, prepend=-1) - 1
+    values = np.zeros(len(ends), np.int64)
+    for place in range(min(4, int(widths.max()))):
+        values += np.where(widths > place, digits[ends - 1 - place], 0).astype(np.int64) * 10**place
+    sound = np.count_nonzero(digits < 10) == len(text) - len(commas) and 1 <= widths.min() <= widths.max() <= 4
+    if not sound or np.any((widths > 1) & (values < 10 ** (widths - 1))):
+        raise ValueError("not numbers as JSON has them, or large ones")
+    return array("q", values.tobytes()) if values.max() > 255 else array("B", values.astype(np.uint8).tobytes())
