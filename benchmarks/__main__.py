@@ -20,7 +20,7 @@ from typing import Any
 import torch
 from rich.console import Console
 
-from benchmarks import epochs, growth, products, routing, running
+from benchmarks import epochs, growth, products, reporting, routing, running
 from benchmarks.measuring import CLOCKS, name_machine
 from probing.aggregators.implementation import describe
 
@@ -30,6 +30,7 @@ PARTS: dict[str, ModuleType] = {
     "products": products,
     "running": running,
     "growth": growth,
+    "reporting": reporting,
 }
 RESULTS = Path(__file__).with_name("results.json")
 

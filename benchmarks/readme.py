@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks import epochs, growth, products, routing, running
+from benchmarks import epochs, growth, products, reporting, routing, running
 
 FOLDER = Path(__file__).parent
 START, END = "<!-- performance -->", "<!-- /performance -->"
@@ -26,6 +26,7 @@ def write_section(results: dict[str, Any]) -> str:
         "products": _write_products,
         "running": _write_running,
         "growth": _write_growth,
+        "reporting": _write_reporting,
     }
     parts = [writers[name](results[name]["figures"]) for name in writers if name in results]
     return "\n\n".join([_write_conditions(results), *parts])
@@ -152,6 +153,14 @@ def _write_growth(figures: dict[str, Any]) -> str:
     return (
         f"**Growth.** A step of em at preset small (d = N = {smallest.model_dim}, T = {smallest.iterations}, 64 "
         f"sentences), when one thing grows.\n\n{_tabulate(['what grows', 'ms a step', 'MB at the peak'], rows)}"
+    )
+
+
+def _write_reporting(figures: dict[str, Any]) -> str:
+    texts = [f"{row['seconds']:.1f} s for {int(number):,}" for number, row in figures.items()]
+    return (
+        f"**Reports.** `probe report` on records of {reporting.SENTENCES:,} test sentences takes {', '.join(texts)} of "
+        f"them (goal: {reporting.GOAL:.0f} s for 10,000)."
     )
 
 
