@@ -8,7 +8,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -111,8 +111,9 @@ class Main(click.Group):
             return super().__call__(*arguments, **options)
         except SystemExit as end:
             if isinstance(end.code, int) and end.code in STOPPED:
-                sys.stdout.flush()
-                sys.stderr.flush()
+                with suppress(OSError, ValueError):  # who read what it says has gone
+                    sys.stdout.flush()
+                    sys.stderr.flush()
                 os._exit(end.code)
             raise
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -197,3 +199,32 @@ def test_a_cluster_that_is_not_there_leaves_no_folder(probe: Probe) -> None:
 def test_a_group_without_a_command_shows_its_help(probe: Probe, group: tuple[str, ...]) -> None:
     _, out, err = probe(*group)
     assert f"Usage: {' '.join(('probe', *group))} [OPTIONS] COMMAND" in out + err
+
+
+STOPPED = """
+import atexit, click
+from cli import Main
+from probing.interruption import Terminated
+
+@click.group(cls=Main)
+def main():
+    pass
+
+@main.command()
+@click.argument("name")
+def stop(name):
+    print("in order", end="")
+    raise {"int": KeyboardInterrupt, "term": Terminated, "no": SystemExit(3)}[name]
+
+atexit.register(print, ", and unloaded", end="")
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "said"),
+    [("int", 130, "in order"), ("term", 143, "in order"), ("no", 3, "in order, and unloaded")],
+)
+def test_a_program_that_is_stopped_does_not_wait_for_python(name: str, code: int, said: str) -> None:
+    done = subprocess.run([sys.executable, "-c", STOPPED, "stop", name], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (code, said, "")
