@@ -10,10 +10,14 @@ import dataclasses
 import gc
 import hashlib
 import json
+import multiprocessing
 import os
 import re
+import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +30,9 @@ from probing.errors import ProbingError
 from probing.files import read_text
 from probing.record_text import COUNTS, Classes, pack, parse_record
 from probing.tasks import Family
+
+FILES_FOR_TWO = 2000
+"""So many files are worth a second process."""
 
 FORMAT = 1
 """Rises when records change their form, or when the same settings give other numbers."""
@@ -217,12 +224,36 @@ class Store:
         """Return all whole records, in a stable order; damaged files are named and left alone."""
         results = []
         with uncollected():
-            for path in self.list_paths():
-                try:
-                    results.append(read_result(path))
-                except ProbingError as error:
-                    on_damaged(str(error))
+            for found in _read_all(self.list_paths()):
+                if isinstance(found, Result):
+                    results.append(found)
+                else:
+                    on_damaged(found)
         return results
+
+
+def _read_all(paths: list[Path]) -> list[Result | str]:
+    """Return the record of each file, or what is wrong with it; of many, a second process reads every other one."""
+    # A copy of this process is a safe thing only while it has one thread.
+    alone = threading.active_count() == 1 and "fork" in multiprocessing.get_all_start_methods()
+    if len(paths) < FILES_FOR_TWO or not alone or sys.platform == "darwin":
+        return _read_some(paths)
+    found: list[Result | str] = [""] * len(paths)
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("fork")) as pool:
+        others = pool.submit(_read_some, paths[1::2])
+        found[::2] = _read_some(paths[::2])
+        found[1::2] = others.result()
+    return found
+
+
+def _read_some(paths: list[Path]) -> list[Result | str]:
+    found: list[Result | str] = []
+    for path in paths:
+        try:
+            found.append(read_result(path))
+        except ProbingError as error:
+            found.append(str(error))
+    return found
 
 
 @contextmanager

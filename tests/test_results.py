@@ -5,6 +5,7 @@ import dataclasses
 import json
 import os
 import re
+from concurrent.futures import ProcessPoolExecutor as Pool
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -154,6 +155,23 @@ def test_records_come_in_a_stable_order_and_other_files_are_left_alone(store, ma
     (store.folder / ".mini--Tense--em.json.ab12cd").write_text("half a record")
     loaded = store.load(no_damage)
     assert [(result.model.name, result.seed) for result in loaded] == [("base", 1), ("base", 2), ("em", 1), ("em", 2)]
+
+
+def test_two_processes_read_what_one_reads(store, make_result, monkeypatch):
+    for seed in range(7):
+        store.save(make_result(seed=seed))
+    (store.folder / "a--b.json").write_text("{", encoding="utf-8")
+    said_by_one, said_by_two = [], []
+    alone = store.load(said_by_one.append)
+    pools = []
+    monkeypatch.setattr("probing.results.FILES_FOR_TWO", 2)
+    monkeypatch.setattr("probing.results.threading.active_count", lambda: 1)
+    monkeypatch.setattr(
+        "probing.results.ProcessPoolExecutor", lambda *args, **options: pools.append(1) or Pool(*args, **options)
+    )
+    assert store.load(said_by_two.append) == alone
+    assert said_by_two == said_by_one != []
+    assert pools == [1]
 
 
 def test_a_damaged_record_is_named_and_left_alone(store, make_result):
