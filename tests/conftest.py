@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import logging
+import signal
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,11 @@ from probing.tasks import COUNTERPARTS, TASKS, own_task
 
 GOLDEN = Path(__file__).with_name("golden")
 LINES = ("tr\tA\tthe cat sat .", "tr\tB\tdogs bark", "va\tA\tthe dog sat .", "te\tB\tcats bark")
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C work: a shell that starts the tests in the background has it ignored, here and in what they start."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
