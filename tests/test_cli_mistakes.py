@@ -141,8 +141,8 @@ def test_of_the_other_commands(probe: Probe, arguments: str, line: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        ("--given nowhere.txt", "nowhere.txt: cannot be read (no such file)\n"),
-        ("--extend nowhere.txt", "nowhere.txt: cannot be read (no such file)\n"),
+        ("--given nowhere.txt", "nowhere.txt: cannot be read (No such file or directory)\n"),
+        ("--extend nowhere.txt", "nowhere.txt: cannot be read (No such file or directory)\n"),
         (
             "--given task.tsv",
             "task.tsv: the file's name must be that of its task, as in past_present.txt: unknown task 'task'. Known: ",

@@ -63,13 +63,7 @@ def check_output(output: Path, force: bool) -> None:
 
 
 def _name(paths: Sequence[Path]) -> list[dict[str, str]]:
-    return [{"name": path.name, "sha256": _checksum(path)} for path in paths]
-
-
-def _checksum(path: Path) -> str:
-    if not path.is_file():
-        raise ProbingError(f"{path}: cannot be read ({'is a folder' if path.is_dir() else 'no such file'})")
-    return hash_file(path)[0]
+    return [{"name": path.name, "sha256": hash_file(path)[0]} for path in paths]
 
 
 def _read(paths: Sequence[Path], format: Format, skipped: Counter[str] | None, bars: _Bars) -> Iterator[Sentence]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -113,7 +114,7 @@ def test_a_folder_with_something_in_it_is_left_alone(trees: Path, tmp_path: Path
     ("arguments", "message"),
     [
         ([], "probe: name the corpus with --trees FILE (Penn brackets) or with --conllu FILE, one of the two\n"),
-        (["--trees", "nowhere.mrg"], "probe: nowhere.mrg: cannot be read (no such file)\n"),
+        (["--trees", "nowhere.mrg"], "probe: nowhere.mrg: cannot be read (No such file or directory)\n"),
         (["--conllu", "nowhere.conllu", "--task", "Tens"], "probe: unknown task 'Tens'. Did you mean 'Tense'? Known: "),
     ],
 )
@@ -151,3 +152,10 @@ def test_dependencies_give_counterparts(tmp_path: Path) -> None:
     assert not {"TrDep", "ToCo"} & set(table)
     assert "not built: no sentence with the label NNS" in table["SubNm"]
     assert table["Tense"].split()[1:5] == ["2", "100", "20", "20"]
+
+
+def test_a_pipe_is_refused_as_a_pipe(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.mrg"
+    os.mkfifo(pipe)
+    code, out, err = probe("--trees", pipe, "--output", tmp_path / "out", *SMALL)
+    assert (code, out, err) == (2, "", f"probe: {pipe}: cannot be read (not a regular file)\n")
