@@ -150,7 +150,10 @@ def choose_cells(
     device: str = "auto",
     display: Display,
 ) -> Chosen:
-    """Return a cell for each task, aggregator or encoder, and seed; every file is read and checked on the way."""
+    """Return a cell for each task, aggregator or encoder, and seed; every file is read and checked on the way.
+
+    Seed by seed: a run that is stopped leaves the whole table of the seeds that it came to.
+    """
     chosen_device = pick_device(device)
     for seed in seeds:
         if not 0 <= seed <= MOST_SEED:
@@ -178,6 +181,7 @@ def choose_cells(
             cells.append(cell)
             if recipe is not None and isinstance(cell.method, Probed):
                 recipes[cell.method.vectors.folder] = recipe
+    cells.sort(key=lambda cell: seeds.index(cell.seed))
     return Chosen(cells, recipes, chosen_device)
 
 

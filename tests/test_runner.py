@@ -220,6 +220,18 @@ def test_a_plan_tells_what_would_be_run_and_runs_nothing(task_file: Path, tmp_pa
     assert planned.cells[1].seconds == result.timing.seconds
 
 
+def test_cells_come_seed_by_seed(task_file: Path, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"task_files": [task_file], "preset": "mini", "settings": make_settings()}
+    options |= {"results": tmp_path, "display": Display(verbosity=-1)}
+    planned = runner.plan(aggregators=["base", "simple"], seeds=[1, 0, 1], **options)
+    assert [item.cell for item in planned.cells] == [
+        "answers Base seed 1",
+        "answers Simple seed 1",
+        "answers Base seed 0",
+        "answers Simple seed 0",
+    ]
+
+
 def test_shards_are_fixed_parts_that_make_the_whole(task_file: Path, tmp_path: Path) -> None:
     options: dict[str, Any] = {
         "task_files": [task_file],
