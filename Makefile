@@ -9,7 +9,7 @@ run: .venv/installed
 	$(BIN)/probe report
 
 test: check
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 check: .venv/installed-test
 	$(BIN)/ruff check .
