@@ -13,7 +13,7 @@ from functools import partial
 from typing import Literal
 
 from probing.report.groups import AVERAGE, Model
-from probing.report.significance import Comparer, Verdict, judge
+from probing.report.significance import Comparer, Verdict, format_difference, judge
 from probing.statistics import Comparison
 from probing.tasks import TASKS
 
@@ -155,11 +155,12 @@ def _count(better: int, worse: int, number: int) -> Answer:
 
 
 def _show(verdict: Verdict) -> str:
-    return f"{verdict.difference:+.2f} [{verdict.low:+.2f}, {verdict.high:+.2f}]"
+    return f"{format_difference(verdict.difference)} {verdict.interval}"
 
 
 def _list_differences(verdicts: Mapping[str, Verdict], tasks: Sequence[str]) -> str:
-    return f" ({', '.join(f'{task} {verdicts[task].difference:+.2f}' for task in tasks)})" if tasks else ""
+    shown = [f"{task} {format_difference(verdicts[task].difference)}" for task in tasks]
+    return f" ({', '.join(shown)})" if shown else ""
 
 
 def _unmeasured(tasks: Sequence[str], measured: Mapping[str, object] | Sequence[str]) -> str:

@@ -14,7 +14,7 @@ from tabulate import tabulate
 
 from probing.errors import ProbingError
 from probing.report.groups import Group, Model, find_model, group_results, load_records
-from probing.report.significance import TESTS, Comparer, Verdict, judge
+from probing.report.significance import TESTS, Comparer, Verdict, format_difference, judge
 from probing.results import Result
 from probing.statistics import Comparison, average_comparisons
 
@@ -137,9 +137,9 @@ def render_text(contest: Contest) -> str:
         row = [
             line.task,
             *(f"{accuracy:.2f}" for accuracy in line.accuracy),
-            f"{verdict.difference:+.2f}{verdict.mark}",
+            f"{format_difference(verdict.difference)}{verdict.mark}",
         ]
-        row += [f"[{verdict.low:+.2f}, {verdict.high:+.2f}]", format_p(verdict.p)]
+        row += [verdict.interval, format_p(verdict.p)]
         row += ["" if line is contest.overall else format_p(verdict.p_holm)]
         if single:
             row.append("" if line.p_randomisation is None else format_p(line.p_randomisation))
@@ -160,7 +160,7 @@ def _summarise(contest: Contest) -> list[str]:
         f"{_count(contest.wins, 'win')}, {_count(contest.ties, 'tie')}, {_count(contest.losses, 'loss', 'losses')} "
         f"at p < .05 after Holm's correction over the tasks; "
         f"higher on {sum(d > 0 for d in differences)}, lower on {sum(d < 0 for d in differences)}.",
-        f"Mean difference {overall.difference:+.2f} [{overall.low:+.2f}, {overall.high:+.2f}] percentage points, "
+        f"Mean difference {format_difference(overall.difference)} {overall.interval} percentage points, "
         f"p {format_p(overall.p, equals='= ')} by {TESTS[overall.test]}.",
         f"p by task: {tests}, paired on the test sentences; †, ‡: p < .05, p < .01 after the correction.",
     ]

@@ -22,6 +22,11 @@ TESTS: Mapping[Test, str] = {
 Key = TypeVar("Key", bound=Hashable)
 
 
+def format_difference(points: float) -> str:
+    """Return a difference with its sign; -0.00 would claim one where there is none."""
+    return f"{round(points, 2) + 0.0:+.2f}"
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """One model against another in one column; percentage points, first - second."""
@@ -40,6 +45,10 @@ class Verdict:
     @property
     def worse(self) -> bool:
         return self.difference < 0 and self.p_holm < LEVEL
+
+    @property
+    def interval(self) -> str:
+        return f"[{format_difference(self.low)}, {format_difference(self.high)}]"
 
     @property
     def mark(self) -> str:

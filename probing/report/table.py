@@ -14,7 +14,7 @@ from probing.registry import AGGREGATORS
 from probing.report.claims import Claim, check_claims
 from probing.report.groups import AVERAGE, Group, Model, group_results
 from probing.report.sanity import find_changed_files, find_doubts
-from probing.report.significance import TESTS, Analysis, analyse_groups, average
+from probing.report.significance import TESTS, Analysis, analyse_groups, average, format_difference
 from probing.results import Result
 from probing.statistics import Interval, average_interval
 from probing.tasks import TASKS
@@ -49,8 +49,7 @@ class Value:
     """What stands below a figure that has no interval."""
 
     def text(self, *, signed: bool = False) -> str:
-        rounded = round(self.mean, 2) + 0.0  # -0.00 would claim a difference
-        return f"{rounded:+.2f}" if signed else f"{rounded:.2f}"
+        return format_difference(self.mean) if signed else f"{round(self.mean, 2) + 0.0:.2f}"
 
     def half_width(self) -> str:
         """Return how far the interval reaches, ± half its width, or what else stands below the figure."""

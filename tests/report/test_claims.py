@@ -140,3 +140,8 @@ def test_what_the_paper_leaves_open_is_answered_where_the_code_was_measured(make
     assert "EM routing as printed beats that of the authors' code" in last.text
     assert last.answer == answer
     assert f"on average {gain:+.2f} [" in last.numbers
+
+
+def test_no_difference_has_no_minus(make_results):
+    alike = dict.fromkeys(TEN, 0.0)
+    assert "WC +0.00" in check(make_results(alike, alike))["em"].numbers
