@@ -99,12 +99,13 @@ def mcnemar(only_first: int, only_second: int) -> float:
     return min(1.0, 2 * float(special.bdtr(fewer, only_first + only_second, 0.5)))
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p-values that are corrected for their number (Holm 1979)."""
+def holm(p_values: Sequence[float], *, of: int | None = None) -> list[float]:
+    """Return p-values that are corrected for their number (Holm 1979), or as some of a larger number."""
     p = np.asarray(p_values, dtype=np.float64)
+    number = len(p) if of is None else of
     order = np.argsort(p, kind="stable")
     corrected = np.empty_like(p)
-    corrected[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)))
+    corrected[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * np.arange(number, number - len(p), -1)))
     return [float(value) for value in corrected]
 
 
@@ -124,6 +125,10 @@ class Comparison:
     draw_swapped: Draw
     discordant: tuple[int, int] | None = None
     """For one seed each: the sentences that only the first, and only the second model has right."""
+    differing: int = 0
+    """Sentences on which the models do not do equally well."""
+    squares: float = math.inf
+    """The sum of the squares of what each sentence contributes to the difference."""
 
     @cached_property
     def deviations(self) -> Floats:
@@ -163,8 +168,12 @@ class Comparison:
     @property
     def p_randomisation(self) -> float:
         # Differences are sums of a few distinct fractions: equal ones differ by rounding only.
-        reached = np.count_nonzero(np.abs(self.swapped) >= abs(self.difference) - 1e-12)
-        return (1 + int(reached)) / (1 + len(self.swapped))
+        reached = int(np.count_nonzero(np.abs(self.swapped) >= abs(self.difference) - 1e-12))
+        p = (1 + reached) / (1 + len(self.swapped))
+        if reached or not self.squares:
+            return p
+        # None of the draws: it is less likely than they can tell. This is the most it can be (Hoeffding 1963).
+        return min(p, 2 * math.exp(-(self.difference**2) / (2 * self.squares)))
 
     def p_bootstrap(self, supposed: float = 0.0) -> float:
         """Return the two-sided p-value of a supposed difference."""
@@ -174,8 +183,21 @@ class Comparison:
         freedom = add_parts(self.parts).freedom
         ratios = np.abs(self.deviations) / distance
         # The share of deviations that reach the distance when each is scaled like Student's t, sqrt(f / chi2_f).
-        reached = ratios >= 1 if math.isinf(freedom) else chi_squared_share(ratios, freedom)
-        return (1 + float(np.sum(reached))) / (1 + len(ratios))
+        reached = float(np.sum(ratios >= 1 if math.isinf(freedom) else chi_squared_share(ratios, freedom)))
+        p = (1 + reached) / (1 + len(ratios))
+        return p if reached >= 1 else min(p, self._tail(distance))
+
+    def _tail(self, distance: float) -> float:
+        """Return how likely so great a distance is, where draws cannot tell: by Student's t, as the interval.
+
+        Nothing is less likely than that all sentences that differ do so in the same direction.
+        """
+        whole = add_parts(self.parts)
+        if whole.variance == 0:
+            return 1.0
+        ratio = distance / math.sqrt(whole.variance)
+        below = special.ndtr(-ratio) if math.isinf(whole.freedom) else special.stdtr(whole.freedom, -ratio)
+        return max(2 * float(below), 2.0 ** (1 - self.differing))
 
     @property
     def interval(self) -> Interval:
@@ -212,6 +234,8 @@ def compare(first: Sample, second: Sample, *, stream: int = 0) -> Comparison:
         parts=(*(sample.seed_part for sample in pair if len(sample.right) > 1), sentences.part),
         draw_swapped=lambda: swap_answers(values, counts, (stream, 0)),
         discordant=None if any(several) else (int(counts[values > 0].sum()), int(counts[values < 0].sum())),
+        differing=int(counts[values != 0].sum()),
+        squares=float(counts @ values**2) / sizes[0] ** 2,
     )
 
 
@@ -225,6 +249,8 @@ def average_comparisons(comparisons: Sequence[Comparison]) -> Comparison:
         draw_deviations=lambda: np.mean([one.deviations for one in comparisons], axis=0),
         parts=tuple(Part(part.variance / number**2, part.freedom) for one in comparisons for part in one.parts),
         draw_swapped=lambda: np.mean([one.swapped for one in comparisons], axis=0),
+        differing=sum(one.differing for one in comparisons),
+        squares=math.fsum(one.squares for one in comparisons) / number**2,
     )
 
 

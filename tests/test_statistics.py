@@ -417,3 +417,37 @@ def test_after_holm_a_table_without_differences_seldom_has_a_mark(few_resamples)
         ]
         marked += min(holm(p_values)) < 0.05
     assert stats.binomtest(marked, tables, 0.05, alternative="greater").pvalue > 0.001
+
+
+def test_the_p_value_of_a_great_difference_is_no_matter_of_the_number_of_draws():
+    """A table may have hundreds of comparisons, and each p-value is multiplied by their number."""
+    rng = np.random.default_rng(12)
+    high, low = (simulate(rng, np.full(1000, chance), seeds=3) for chance in (0.95, 0.3))
+    several = compare(high, low)
+    whole = add_parts(several.parts)
+    assert several.test == "bootstrap"
+    assert several.p == pytest.approx(2 * stats.t.sf(several.difference / math.sqrt(whole.variance), whole.freedom))
+    mixed = compare(high, low[:1])
+    assert mixed.test == "randomisation"
+    contributions = (high.mean(axis=0) - low[0]) / 1000
+    assert mixed.p == pytest.approx(2 * math.exp(-(mixed.difference**2) / (2 * np.square(contributions).sum())))
+    average = average_comparisons([several, several])
+    assert average.p <= several.p < 1e-6
+    assert average_comparisons([mixed, mixed]).p <= mixed.p < 1e-6
+
+
+def test_hoeffdings_bound_is_above_the_exact_p_value():
+    first, second = answers("1" * 18), answers("0" * 16 + "11")
+    comparison = compare(np.concatenate([first, first]), second)
+    bound = 2 * math.exp(-(comparison.difference**2) / (2 * comparison.squares))
+    assert every_swap(np.concatenate([first, first]), second) <= bound
+
+
+def test_no_p_value_is_below_that_of_all_differing_sentences_agreeing():
+    right = np.ones((3, 20), dtype=bool)
+    assert compare(right, ~right).p == 2.0**-19
+
+
+def test_some_of_a_larger_number_of_p_values():
+    assert holm([0.01, 0.004], of=6) == pytest.approx([0.05, 0.024])
+    assert holm([0.01, 0.004], of=2) == holm([0.01, 0.004])

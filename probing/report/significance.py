@@ -57,10 +57,13 @@ class Verdict:
         return "†" if self.p_holm < LEVEL else ""
 
 
-def judge(comparisons: Mapping[Key, Comparison], *, supposed: float = 0.0) -> dict[Key, Verdict]:
-    """Return what some comparisons say when they are made together; `supposed` is a difference in percentage points."""
+def judge(comparisons: Mapping[Key, Comparison], *, supposed: float = 0.0, of: int | None = None) -> dict[Key, Verdict]:
+    """Return what some comparisons say when they are made together, or were chosen out of more.
+
+    `supposed` is a difference in percentage points.
+    """
     p_values = [one.p_bootstrap(supposed / 100) if supposed else one.p for one in comparisons.values()]
-    corrected = holm(p_values)
+    corrected = holm(p_values, of=of)
     verdicts = {}
     for (key, one), p, p_holm in zip(comparisons.items(), p_values, corrected, strict=True):
         low, high = 100 * one.interval.low, 100 * one.interval.high
@@ -136,11 +139,14 @@ def analyse(group: Group, reference: Model | None = None) -> Analysis:
     comparer = Comparer(group)
     means = {(model.label, column): mean for model in group.models for column, mean in average(model, group).items()}
     leaders: dict[str, Model] = {}
+    pairs = 0
     for column in group.columns:
         measured = [model for model in group.models if (model.label, column) in means]
         if measured:
             leaders[column] = max(measured, key=lambda model: means[model.label, column])
-    against_best = judge(_compare_with(leaders, comparer))
+        pairs += math.comb(len(measured), 2)
+    # Any of a column's models could have come out best: it is as if all had been compared with all.
+    against_best = judge(_compare_with(leaders, comparer), of=pairs)
     verdicts = against_best
     if reference is not None:
         verdicts = judge_against(reference, comparer)

@@ -250,11 +250,13 @@ def _caption(group: Group) -> str:
     if first.data.datasheet:
         caption += f" {first.data.datasheet[:12]}"
     caption += f"; preset: {first.preset}; "
+    of_average = "; the average's by MOVER" if AVERAGE in group.columns else ""
     if any(len(cell.right) > 1 for model in group.models for cell in model.cells.values()):
         caption += f"mean of {len(seeds)} seeds ({', '.join(map(str, seeds))}), ± half the 95 % interval over seeds "
-        return caption + "and test sentences (Wilson's, with the effective sample size)."
+        return caption + f"and test sentences (Wilson's, with the effective sample size{of_average})."
     counted = f"seeds {', '.join(map(str, seeds))}, one a cell" if len(seeds) > 1 else f"seed {seeds[0]}"
-    return caption + f"{counted}, ± half the 95 % interval over test sentences (Wilson's); other seeds may differ more."
+    method = f"(Wilson's{of_average})"
+    return caption + f"{counted}, ± half the 95 % interval over test sentences {method}; other seeds may differ more."
 
 
 def _explain_averages(supplements: Sequence[Table]) -> str:
@@ -267,10 +269,14 @@ def _legend(analysis: Analysis) -> str:
     if not analysis.tests:
         return "best of its column."
     tests = " or ".join(TESTS[test] for test in analysis.tests)
-    return f"best of its column, or not significantly worse (p ≥ .05 by {tests}; Holm's correction over the table)."
+    return (
+        f"best of its column, or not significantly worse (p ≥ .05 by {tests}; Holm's correction over all pairs "
+        "of models in all columns)."
+    )
 
 
 def _explain_marks(analysis: Analysis) -> str:
     if analysis.reference is None:
         return ""
-    return f"†, ‡: differs from {analysis.reference.label} with p < .05, p < .01 (same test and correction)."
+    label = analysis.reference.label
+    return f"†, ‡: differs from {label} with p < .05, p < .01 (same test; Holm's correction over the table)."

@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import dataclasses
+
+import numpy as np
 import pytest
+from scipy import stats
 
 from probing.report.groups import AVERAGE, group_results
 from probing.report.significance import Comparer, Verdict, analyse, judge, judge_against
@@ -10,6 +14,23 @@ from probing.statistics import compare
 def only(results):
     (group,) = group_results(results)
     return group
+
+
+def with_answers(result, right):
+    """Return a record of a task with two labels and these answers."""
+    gold = np.arange(len(right)) % 2
+    predictions = np.where(right, gold, 1 - gold)
+    counts = [
+        {"train": 9, "dev": 9, "test": int((gold == n).sum()), "right": int(right[gold == n].sum())} for n in (0, 1)
+    ]
+    scores = dataclasses.replace(
+        result.scores,
+        test_accuracy=100 * float(right.mean()),
+        classes=dict(zip(("A", "B"), counts, strict=True)),
+        gold=gold.tolist(),
+        predictions=predictions.tolist(),
+    )
+    return dataclasses.replace(result, scores=scores)
 
 
 @pytest.fixture(scope="module")
@@ -112,3 +133,22 @@ def test_a_supposed_difference(models):
     assert (above.difference, above.worse) == (pytest.approx(-2.0), True)
     assert below.test == "bootstrap"
     assert judge({}) == {}
+
+
+def test_any_model_could_have_come_out_best(models):
+    """The comparisons with the best are three columns' 2 out of 3 pairs each: nine were possible."""
+    verdicts = analyse(only(models)).verdicts
+    least = min(verdicts.values(), key=lambda verdict: verdict.p)
+    assert least.p_holm == pytest.approx(9 * least.p)
+
+
+@pytest.mark.parametrize("models", [3, 8])
+def test_among_equal_models_all_are_bold_in_95_percent_of_the_columns(make_result, models):
+    """The best of many equal models is not better than the others, however lucky it was."""
+    rng = np.random.default_rng(models)
+    tables, wrong = 120, 0
+    for _ in range(tables):
+        answers = rng.random((models, 400)) < 0.7
+        results = [with_answers(make_result("Tense", f"m{number}"), right) for number, right in enumerate(answers)]
+        wrong += len(analyse(only(results)).best) < models
+    assert stats.binomtest(wrong, tables, 0.05, alternative="greater").pvalue > 0.01
