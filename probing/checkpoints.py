@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -184,12 +184,9 @@ def discard(record: Path) -> None:
         folder.parent.rmdir()
 
 
-def discard_finished(results: Path, unfinished: Collection[Path]) -> None:
-    """Remove the checkpoints of cells whose records are there: a process was killed in between."""
-    for folder in (results / FOLDER).glob("*"):
-        record = results / f"{folder.name}.json"
-        if record not in unfinished and record.is_file():
-            discard(record)
+def list_records(results: Path) -> list[Path]:
+    """Return where the records go, or are, of the cells that have checkpoints."""
+    return [results / f"{folder.name}.json" for folder in (results / FOLDER).glob("*")]
 
 
 def _remove(folder: Path, *, keep: tuple[str, ...]) -> None:

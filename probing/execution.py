@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,11 +15,11 @@ import torch
 
 from probing.backends import Backend
 from probing.cells import Cell, run_cell
-from probing.checkpoints import discard, discard_finished
+from probing.checkpoints import discard, list_records
 from probing.display import Display, Status
 from probing.errors import ProbingError
 from probing.leases import Lease, Leases, Owner
-from probing.results import Result, Store, read_result
+from probing.results import ADVICE, Result, Store, read_result
 from probing.workers import RunCell, Slots
 
 SECONDS_BETWEEN_LOOKS = 0.5
@@ -55,13 +55,15 @@ class Ended:
     here: bool
 
 
-def find_waiting(cells: Iterable[Cell], store: Store, *, force: bool) -> list[Waiting]:
-    """Return the cells without a whole record of their success, or all."""
+def find_waiting(
+    cells: Iterable[Cell], store: Store, *, force: bool, on_damaged: Callable[[str], None] = lambda line: None
+) -> list[Waiting]:
+    """Return the cells without a whole record of their success, or all; damaged records are named."""
     waiting = []
     for cell in cells:
         key, path = cell.key, cell.record_path(store)
         seen = _look(path)
-        result = None if force or seen is None else _read(path, key)
+        result = None if force or seen is None else _read(path, key, on_damaged)
         if result is None or result.status != "finished":
             waiting.append(Waiting(cell, key, path, seen, anew=force))
     return waiting
@@ -79,12 +81,24 @@ def execute(
     waiting: Sequence[Waiting], store: Store, backend: Backend, run_cell: RunCell[Cell, Result], display: Display
 ) -> Generator[Ended, None, None]:
     """Yield each cell when its record is there; what others run is waited for, and taken over if they die."""
-    discard_finished(store.folder, {item.path for item in waiting})
     with (
         closing(Leases.of(store.folder)) as leases,
         backend.open(run_cell, len(waiting), display.update) as slots,
     ):
+        _discard_finished(store, waiting, leases)
         yield from _Execution(store, slots, display, leases, list(waiting)).run()
+
+
+def _discard_finished(store: Store, waiting: Iterable[Waiting], leases: Leases) -> None:
+    """Remove checkpoints that a killed process left beside a finished record; not those that somebody needs."""
+    ahead, running = {item.path for item in waiting}, leases.list_taken()
+    for record in list_records(store.folder):
+        if record in ahead or not record.is_file():
+            continue
+        with suppress(ProbingError):  # a damaged record is no record
+            result = read_result(record)
+            if result.status == "finished" and result.key not in running:
+                discard(record)
 
 
 def run_far_away(cell: Cell, device: torch.device, on_status: Callable[[Status], None], *, results: Path) -> Result:
@@ -184,9 +198,10 @@ def _look(path: Path) -> Look:
     return about.st_ino, about.st_mtime_ns
 
 
-def _read(path: Path, key: str) -> Result | None:
+def _read(path: Path, key: str, on_damaged: Callable[[str], None] = lambda line: None) -> Result | None:
     try:
         result = read_result(path)
-    except ProbingError:
+    except ProbingError as error:
+        on_damaged(f"{str(error).removesuffix(ADVICE)}. Its cell counts as not run yet")
         return None
     return result if result.key == key else None

@@ -39,6 +39,9 @@ PIECE = 500
 FORMAT = 1
 """Rises when records change their form, or when the same settings give other numbers."""
 
+ADVICE = ". Delete it and run the cell again"
+"""On a file that is no record."""
+
 POINT = ("epoch", "loss", "dev_accuracy")
 """What a record tells of each epoch."""
 
@@ -205,9 +208,7 @@ class Store:
     def save(self, result: Result) -> Path:
         """Write a record so that it is there whole or not at all."""
         path = self.path_of(result)
-        text = json.dumps(as_dict(result), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        # A folder's name need not be Unicode; Python's escape for its stray bytes is JSON's as well.
-        text = text.encode(errors="backslashreplace").decode()
+        text = as_unicode(json.dumps(as_dict(result), ensure_ascii=False, allow_nan=False, separators=(",", ":")))
         try:
             write_atomically(path, text + "\n")
         except OSError as error:
@@ -277,6 +278,11 @@ def make_name(part: str) -> str:
     return re.sub(r"[^\w.+-]+", "_", part).encode()[:40].decode(errors="ignore")
 
 
+def as_unicode(text: str) -> str:
+    """Return a JSON text without lone surrogates, which stand for a name's stray bytes: Python's escape is JSON's."""
+    return text.encode(errors="backslashreplace").decode()
+
+
 def write_atomically(path: Path, text: str) -> None:
     """Write a text file by way of a temporary one, so that no reader ever sees half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -309,14 +315,14 @@ def read_result(path: Path) -> Result:
     try:
         content = parse_record(read_text(path), Result)
     except ValueError:
-        raise ProbingError(f"{path}: not a whole JSON file. Delete it and run the cell again") from None
+        raise ProbingError(f"{path}: not a whole JSON file{ADVICE}") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ProbingError(f"{path}: not a result record of format {FORMAT}. Delete it and run the cell again")
+        raise ProbingError(f"{path}: not a result record of format {FORMAT}{ADVICE}")
     try:
         result: Result = schema.builder(Result)(content, "the record")
         _check_scores(result)
     except TypeError as error:
-        raise ProbingError(f"{path}: not a result record ({error}). Delete it and run the cell again") from None
+        raise ProbingError(f"{path}: not a result record ({error}){ADVICE}") from None
     return result
 
 

@@ -14,7 +14,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from probing import checkpoints
-from probing.checkpoints import Checkpoint, Stopwatch, discard, discard_finished, find_folder
+from probing.checkpoints import Checkpoint, Stopwatch, discard, find_folder, list_records
 
 CPU = torch.device("cpu")
 
@@ -316,12 +316,9 @@ def test_what_a_killed_process_was_writing_is_removed_by_the_next(tmp_path: Path
     assert sorted(path.name for path in tmp_path.iterdir()) == left
 
 
-def test_checkpoints_of_cells_with_a_record_are_leftovers(tmp_path: Path) -> None:
-    records = {name: tmp_path / f"own--{name}.json" for name in ("recorded", "forced", "unfinished")}
-    for record in records.values():
+def test_cells_with_checkpoints_are_listed_by_their_records(tmp_path: Path) -> None:
+    records = {tmp_path / f"own--{name}.json" for name in ("one", "other")}
+    for record in records:
         make(find_folder(record)).save(Numbers())
-    for name in ("recorded", "forced"):
-        records[name].touch()
-    discard_finished(tmp_path, {records["forced"], records["unfinished"]})
-    assert sorted(path.name for path in (tmp_path / "checkpoints").iterdir()) == ["own--forced", "own--unfinished"]
-    discard_finished(tmp_path / "nowhere", set())
+    assert set(list_records(tmp_path)) == records
+    assert list_records(tmp_path / "nowhere") == []

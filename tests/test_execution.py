@@ -233,6 +233,23 @@ def test_a_mistake_ends_the_run_and_releases_the_leases(cells: list[Any], store:
     assert not (store.folder / ".leases").exists()
 
 
+def test_only_checkpoints_that_nobody_needs_are_removed(
+    cells: list[Any], store: Store, make_result: Callable[..., Result]
+) -> None:
+    """Of cells that this run does not have: finished, failed, with a damaged record, and being run again elsewhere."""
+    finished, damaged, running = (make_result(task=task) for task in ("SubNm", "ObjNm", "SOMO"))
+    failed = make_result(task="CoIn", accuracy=None)
+    paths = [store.save(result) for result in (finished, failed, damaged, running)]
+    paths[2].write_text("{", encoding="utf-8")
+    for path in paths:
+        find_folder(path).mkdir(parents=True)
+    leases = Leases.of(store.folder)
+    leases.take(running.key)
+    execute_all(cells, store, FakeWorkers())
+    leases.close()
+    assert [find_folder(path).exists() for path in paths] == [False, True, True, True]
+
+
 def test_a_damaged_record_is_made_again(cells: list[Any], store: Store) -> None:
     path = store.save(cells[0].result)
     path.write_text(path.read_text(encoding="utf-8")[:100], encoding="utf-8")
