@@ -50,9 +50,9 @@ class Owner:
         if (self.host, self.machine) != (socket.gethostname(), _identify_machine()):
             return None
         started = _find_start(self.pid)
-        if started is None or not self.started:
-            return None if started == "" else False
-        return started == self.started
+        if started is None:
+            return False
+        return started == self.started if started and self.started else None
 
 
 def _identify_machine() -> str:
@@ -70,16 +70,14 @@ def _find_start(pid: int) -> str | None:
             Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
         )
         return None if state in "ZX" else fields[18]
-    except OSError:
-        if Path("/proc/self/stat").exists():
-            return None
-    if os.name == "posix":
-        with contextlib.suppress(PermissionError):
-            try:
-                os.kill(pid, 0)
-            except ProcessLookupError:
-                return None
-    return ""
+    except OSError:  # it has ended, or is another user's on a system that hides those, or there is no /proc
+        if os.name == "posix":
+            with contextlib.suppress(PermissionError):
+                try:
+                    os.kill(pid, 0)
+                except ProcessLookupError:
+                    return None
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +157,7 @@ class Leases:
 
     def _list(self, key: str) -> dict[int, Path]:
         """Return the files of a cell's leases by number; listing the folder is what network file systems keep fresh."""
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError, PermissionError):
             names = [name.rpartition(".") for name in os.listdir(self.folder)]
             return {
                 int(number): self.folder / f"{key}.{number}"

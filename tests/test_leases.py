@@ -188,3 +188,27 @@ def test_of_many_that_take_over_at_once_one_wins(tmp_path: Path, dead: Owner, at
     assert sum(isinstance(lease, Lease) for lease in taken) <= 1
     if not any(isinstance(lease, Lease) for lease in taken):  # all withdrew: then the next one gets it
         assert isinstance(Leases.of(tmp_path).take(KEY), Lease)
+
+
+def test_a_process_that_the_system_hides_is_not_dead(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with /proc mounted hidepid=2: another user's process has no entry, and may not be sent a signal."""
+    hidden = dataclasses.replace(Owner.current(), pid=1, started="7")
+
+    def read_text(path: Path, **_: object) -> str:
+        raise FileNotFoundError(path)
+
+    def kill(pid: int, number: int) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(module, "_identify_machine", lambda: hidden.machine)
+    monkeypatch.setattr(Path, "read_text", read_text)
+    monkeypatch.setattr(os, "kill", kill)
+    assert hidden.is_alive() is None
+
+
+def test_leases_that_may_not_be_seen_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def listdir(folder: Path) -> list[str]:
+        raise PermissionError(13, "Permission denied", str(folder))
+
+    monkeypatch.setattr(os, "listdir", listdir)
+    assert not Leases.of(tmp_path).is_taken(KEY)

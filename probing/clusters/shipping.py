@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,8 +37,9 @@ class Parcel:
 
     def open(self, fetch: Fetch) -> Path:
         """Return where the file is on this machine; it is fetched if it is not there."""
-        if self.path.is_file() and _hash(self.path) == self.sha256:
-            return self.path
+        with suppress(OSError):  # it is not there, or in another user's home
+            if _hash(self.path) == self.sha256:
+                return self.path
         folder = cache_folder("shipped") / self.sha256
         folder.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(f"{folder}.lock"):  # one process of a machine fetches it, the others wait

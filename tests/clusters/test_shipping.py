@@ -147,3 +147,15 @@ def test_another_version_is_refused(
     monkeypatch.setattr(shipping, "__version__", "99")
     with pytest.raises(ProbingError, match=r"the run has probing .*, a machine of the cluster 99"):
         shipment.unpack(cluster.fetch)
+
+
+def test_a_file_in_anothers_home_is_fetched(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "task.tsv").write_bytes(b"content")
+    parcel = Packer(cluster.put)._wrap(tmp_path / "task.tsv")
+
+    def forbid(path: Path) -> str:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(shipping, "_hash", forbid)
+    assert parcel.open(cluster.fetch).read_bytes() == b"content"
+    assert cluster.fetched == [0]
