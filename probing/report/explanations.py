@@ -8,10 +8,14 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from probing.errors import ProbingError
+from probing.files import parse_json, read_text
 
 ENDING = ".explanation.json"
 LIMIT = 1_500_000
@@ -36,25 +40,55 @@ class Explanations:
 
 def load_explanations(folder: Path, on_damaged: Callable[[str], None], limit: int = LIMIT) -> Explanations:
     """Return the explanations of a folder; files that are none are named and left out."""
-    by_file, masking = [], []
+    origins: list[dict[str, str]] = []
+    by_file: list[list[dict[str, Any]]] = []
+    masking: list[list[dict[str, Any]]] = []
     for path in sorted(folder.glob(f"*{ENDING}")):
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-            named = {"task": _text(content["task"]), "model": _text(content["model"])}
-            sentences = [named | _read_sentence(item) for item in content["sentences"]]
-            masked = [named | _read_masking(item) for item in content["masking"]]
-        except OSError as error:
-            on_damaged(f"{path}: cannot be read ({error.strerror})")
-        except (ValueError, TypeError, KeyError, IndexError, RecursionError):
+            content = parse_json(read_text(path))
+            origin = _read_origin(content)
+            sentences = [_read_sentence(item) for item in content["sentences"]]
+            masked = [_read_masking(item) for item in content["masking"]]
+        except ProbingError as error:
+            on_damaged(str(error))
+        except (ValueError, TypeError, KeyError, IndexError, OverflowError):
             on_damaged(f"{path}: not an explanation. Delete it and run `probe explain` again")
         else:
+            origins.append(origin)
             by_file.append(sentences)
-            masking += masked
+            masking.append(masked)
+    names = [
+        {"task": origin["task"], "model": name} for origin, name in zip(origins, _tell_apart(origins), strict=True)
+    ]
+    by_file = [[name | one for one in sentences] for name, sentences in zip(names, by_file, strict=True)]
     # The first sentence of each file comes before the second of any.
     ordered = [one for turn in itertools.zip_longest(*by_file) for one in turn if one is not None]
     sizes = itertools.accumulate(len(json.dumps(one, separators=(",", ":"))) for one in ordered)
     kept = sum(size <= limit for size in sizes)
-    return Explanations(ordered[:kept], masking, len(ordered) - kept)
+    named = [name | one for name, masked in zip(names, masking, strict=True) for one in masked]
+    return Explanations(ordered[:kept], named, len(ordered) - kept)
+
+
+def _read_origin(content: dict[str, Any]) -> dict[str, str]:
+    seed = content["seed"]
+    if type(seed) is not int:
+        raise TypeError
+    named = {name: _text(content[name]) for name in ("task", "model", "data", "preset", "key")}
+    return named | {"seed": f"seed {seed}", "key": named["key"][:12]}
+
+
+def _tell_apart(origins: Sequence[dict[str, str]]) -> list[str]:
+    """Return the name of each explained model, with what it takes to tell it from the others of its task."""
+    names = [origin["model"] for origin in origins]
+    for field_name in ("data", "preset", "seed", "key"):
+        alike: dict[tuple[str, str], set[str]] = defaultdict(set)
+        for origin, name in zip(origins, names, strict=True):
+            alike[origin["task"], name].add(origin[field_name])
+        names = [
+            f"{name}, {origin[field_name]}" if len(alike[origin["task"], name]) > 1 else name
+            for origin, name in zip(origins, names, strict=True)
+        ]
+    return names
 
 
 def _read_sentence(content: dict[str, Any]) -> dict[str, Any]:

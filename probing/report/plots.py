@@ -193,6 +193,8 @@ KINDS: Mapping[str, Callable[[Figure, Group, str | None, str | None], None]] = {
 
 def _choose_tasks(group: Group, task: str | None) -> list[str]:
     measured = [name for name in group.families if any(name in model.cells for model in group.models)]
+    if not measured:
+        raise ProbingError("no training has succeeded here, so there is nothing to draw. See `probe report`")
     if task is None:
         return measured
     spellings = {name.lower() for known in TASKS + COUNTERPARTS for name in known.spellings if known.name in measured}
@@ -209,6 +211,8 @@ def _choose_models(group: Group, model: str | None) -> list[tuple[int, Model]]:
     if model is None:
         return numbered
     (chosen,) = find_model([group], model)
+    if not chosen.cells:
+        raise ProbingError(f"no training of {chosen.label} has succeeded, so there is nothing to draw")
     return [(number, one) for number, one in numbered if one is chosen]
 
 

@@ -229,6 +229,21 @@ def _save(save_array: Callable[..., None], *arrays: Any, **named: Any) -> bytes:
     return file.getvalue()
 
 
+def make_explanation() -> dict[str, Any]:
+    """Return what `probe explain` writes, of two tokens, two heads, one iteration and one group of capsules."""
+    weights = [[[[0.25], [0.75]], [[0.5], [0.5]]]]
+    attention = [[[0.5, 0.5], [0.1, 0.9]], [[1.0, 0.0], [0.0, 1.0]]]
+    sentence = {
+        "tokens": ["it", "slept"],
+        "gold": "PAST",
+        "predicted": "PRES",
+        "layers": [{"attention": attention, "agreement": weights, "share": weights}, {"attention": attention}],
+    }
+    masking = [{"layer": 1, "head": 2, "accuracy": 61.5, "drop": -0.5}]
+    origin = {"task": "Tense", "model": "EM", "data": "mini", "preset": "mini", "seed": 0, "key": "0" * 64}
+    return origin | {"sentences": [sentence], "masking": masking}
+
+
 def make_targets() -> dict[str, Target]:
     """Return all targets by name."""
     matrix = np.arange(12, dtype=np.float32).reshape(4, 3)
@@ -242,7 +257,7 @@ def make_targets() -> dict[str, Target]:
     npy = [_save(np.save, matrix), _save(np.save, matrix[:0]), _save(np.save, np.array(["a"]))]
     header = [b"'descr': '|O'", b"'shape': (99999999999, 9)", b"'<f8'", b"'fortran_order': True", b"(" * 200]
     tensors = [save({"Tense": torch.zeros(4, 3)}), save({"x": torch.zeros(4, 3, dtype=torch.bfloat16)})]
-    explanation = {"task": "Tense", "model": "EM", "sentences": [], "masking": []}
+    explanation = make_explanation()
     lease = json.dumps({"host": "h", "machine": "m", "pid": 1, "started": "1"}).encode()
     return {
         "task": Target(try_task, edited([TASK], names), 20),

@@ -166,7 +166,8 @@ def explain(task: str, model: str, tokens: Sequence[str], *, routed: bool) -> di
         for number in (1, 2)
         for head in (1, 2)
     ]
-    return {"task": task, "model": model, "sentences": [sentence], "masking": masking}
+    origin = {"task": task, "model": model, "data": "mini", "preset": "mini", "seed": 0, "key": "0" * 64}
+    return origin | {"sentences": [sentence], "masking": masking}
 
 
 @pytest.fixture(scope="session")

@@ -46,6 +46,11 @@ DAMAGES = {
     "a missing row": lambda content: content["sentences"][0]["layers"][0]["attention"][0].pop() and content,
     "text": lambda content: content | {"masking": [{"layer": 1, "head": "1", "accuracy": 1, "drop": 1}]},
     "not finite": lambda content: content | {"masking": [{"layer": 1, "head": 1, "accuracy": float("nan"), "drop": 1}]},
+    "gigantic": lambda content: content | {"masking": [{"layer": 1, "head": 1, "accuracy": 10**400, "drop": 1}]},
+    "gigantic weight": lambda content: (
+        content["sentences"][0]["layers"][0].update(attention=[[[1e308] * 3] * 3] * 2) or content
+    ),
+    "no seed": lambda content: content | {"seed": "0"},
     "no weights": lambda content: content["sentences"][0]["layers"][0].update(share=[]) or content,
 }
 
@@ -65,3 +70,22 @@ def test_what_cannot_be_read_is_named(tmp_path):
     said = []
     assert not load_explanations(tmp_path, said.append)
     assert said == [f"{tmp_path}/x.explanation.json: cannot be read (Is a directory)"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "names"),
+    [
+        ({"seed": 1}, ["Base, seed 0", "Base, seed 1"]),
+        ({"data": "books"}, ["Base, mini", "Base, books"]),
+        ({"preset": "small", "seed": 1}, ["Base, mini", "Base, small"]),
+        ({"key": "1" * 64}, ["Base, 000000000000", "Base, 111111111111"]),
+        ({"task": "SubNm", "seed": 1}, ["Base", "Base"]),
+    ],
+)
+def test_models_of_one_task_are_told_apart(tmp_path, explanations, changes, names):
+    first = explanations["a.explanation.json"]
+    for name, content in (("a", first), ("b", first | changes)):
+        (tmp_path / f"{name}.explanation.json").write_text(json.dumps(content), encoding="utf-8")
+    found = load_explanations(tmp_path, pytest.fail)
+    assert [one["model"] for one in found.sentences] == names
+    assert [one["model"] for one in found.masking] == [name for name in names for _ in range(4)]

@@ -137,3 +137,14 @@ def test_names_are_no_formulas(plot, tmp_path, make_result, change):
 def test_forty_models_look_different():
     looks = {(MARKERS[n % len(MARKERS)], COLOURS[n % len(COLOURS)]) for n in range(40)}
     assert len(looks) == 40
+
+
+def test_trainings_that_failed_leave_nothing_to_draw(plot, tmp_path, make_result):
+    store = Store(tmp_path)
+    store.save(make_result("Tense", "em", None))
+    for kind in ("dots", "curves", "confusion"):
+        with pytest.raises(ProbingError, match=r"^no training has succeeded here, so there is nothing to draw"):
+            plot(kind, folder=tmp_path)
+    store.save(make_result("Tense", "base", 70.0))
+    with pytest.raises(ProbingError, match=r"^no training of EM has succeeded, so there is nothing to draw$"):
+        plot("confusion", folder=tmp_path, model="em", task="Tense")
