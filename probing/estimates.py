@@ -1,25 +1,34 @@
-"""What a run would do, and how long that would take, judged by the records that are there."""
+"""What a run would do, and how long that would take, judged by the records that are there or by a short trial."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
+import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import torch
 from tabulate import tabulate
 
-from probing.cells import Cell
+from probing.cells import Cell, run_cell
 from probing.dataset import load_task
-from probing.display import format_seconds
+from probing.display import Status, format_seconds
 from probing.execution import Waiting
 from probing.leases import Leases
+from probing.methods import Probed
 from probing.results import Result, Store
+
+TRIAL = "a trial of some steps"
+SECONDS_OF_A_TRIAL = 1.0
+
+Trial = Callable[[Cell], float | None]
+"""Tells how long a cell takes, if that can be tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +39,7 @@ class Planned:
     state: str
     """`finished`, `to run`, or `being run`."""
     seconds: float | None
-    """How long it will take; none if it is finished, or if nothing like it is recorded."""
+    """How long it will take; none if it is finished, or if nothing like it is recorded and it cannot be tried."""
     judged_by: str | None
     record: str
 
@@ -67,14 +76,19 @@ class Plan:
             whole = max(longest, sum_of_all / self.at_a_time)
             text += f" About {format_seconds(whole)} for {len(known)} of them, {self.at_a_time} at a time"
             text += f" ({format_seconds(sum_of_all)} one after another), as long as records of the same model took."
+        if any(item.judged_by and item.judged_by.startswith(TRIAL) for item in ahead):
+            text += " Judged by trials, all epochs are counted; fewer may do, and cells at a time may slow each other."
         if unknown := len(ahead) - len(known):
             text += f" Unknown for {unknown}: no record is like them here. Run one, and ask again."
         return text
 
 
-def make_plan(cells: Sequence[Cell], waiting: Sequence[Waiting], store: Store, *, device: str, at_a_time: int) -> Plan:
-    """Return what a run of the cells would do; nothing is trained, and nothing written."""
+def make_plan(
+    cells: Sequence[Cell], waiting: Sequence[Waiting], store: Store, *, device: str, at_a_time: int, trial: Trial
+) -> Plan:
+    """Return what a run of the cells would do; nothing is kept of trials, and nothing written."""
     leases, ahead = Leases.of(store.folder), {item.path for item in waiting}
+    tried: dict[str, tuple[float | None, int]] = {}
     recorded: dict[str, list[Result]] = defaultdict(list)
     for result in store.load(on_damaged=lambda line: None):
         if result.scores is not None and str(result.where.get("device")) == device:
@@ -84,7 +98,12 @@ def make_plan(cells: Sequence[Cell], waiting: Sequence[Waiting], store: Store, *
         path = cell.record_path(store)
         if path not in ahead:
             return Planned(cell.name, "finished", None, None, path.name)
-        seconds, judged_by = _judge(cell, recorded[_describe_kind(cell)])
+        kind = _describe_kind(cell)
+        seconds, judged_by = _judge(cell, recorded[kind])
+        if seconds is None:
+            if kind not in tried:
+                tried[kind] = trial(cell), _count_sentences(cell.path)
+            seconds, judged_by = _scale(cell, *tried[kind])
         return Planned(cell.name, "being run" if leases.is_taken(cell.key) else "to run", seconds, judged_by, path.name)
 
     return Plan([plan_one(cell) for cell in cells], at_a_time)
@@ -105,6 +124,46 @@ def _judge(cell: Cell, alike: Sequence[Result]) -> tuple[float | None, str | Non
         per_sentence = fmean(result.timing.seconds / _count_training(result) for result in alike)
         return per_sentence * _count_sentences(cell.path), _count(alike, "other tasks, by their size")
     return None, None
+
+
+def _scale(cell: Cell, seconds: float | None, sentences: int) -> tuple[float | None, str | None]:
+    """Return the seconds of a trial's cell for a cell with other data."""
+    if seconds is None:
+        return None, None
+    return seconds * _count_sentences(cell.path) / sentences, TRIAL
+
+
+def try_out(cell: Cell, device: torch.device, threads: int) -> float | None:
+    """Return how long a cell takes if it needs all its epochs, by its first seconds; None where that cannot be tried.
+
+    A probe's vectors may not be there yet: making them is no matter of seconds.
+    """
+    if isinstance(cell.method, Probed) and not cell.method.vectors.is_complete:
+        return None
+    first: tuple[float, float] | None = None
+
+    def watch(status: Status) -> None:
+        nonlocal first
+        now = time.monotonic()
+        if first is None:
+            first = now, status.fraction
+        elif status.fraction > first[1] and now - first[0] >= SECONDS_OF_A_TRIAL:
+            raise _Enough((now - first[0]) / (status.fraction - first[1]))
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        return run_cell(cell, device, watch).timing.seconds
+    except _Enough as enough:
+        return enough.seconds
+    finally:
+        torch.set_num_threads(before)
+
+
+class _Enough(Exception):  # noqa: N818 - it is no error
+    def __init__(self, seconds: float) -> None:
+        super().__init__(seconds)
+        self.seconds = seconds
 
 
 def _count(records: Sequence[Result], whose: str) -> str:

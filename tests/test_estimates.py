@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from probing.estimates import Plan, Planned, make_plan
+from probing.estimates import Plan, Planned, Trial, make_plan
 from probing.execution import find_waiting
 from probing.leases import Leases
 from probing.results import Measure, Result, Store
@@ -52,22 +52,48 @@ def store(tmp_path: Path) -> Store:
     return Store(tmp_path / "results")
 
 
-def plan(cells: list[Any], store: Store, *, device: str = "cpu", at_a_time: int = 2) -> Plan:
+def plan(
+    cells: list[Any], store: Store, *, device: str = "cpu", at_a_time: int = 2, trial: Trial = lambda cell: None
+) -> Plan:
     waiting = find_waiting(cells, store, force=False)
-    return make_plan(cells, waiting, store, device=device, at_a_time=at_a_time)
+    return make_plan(cells, waiting, store, device=device, at_a_time=at_a_time, trial=trial)
 
 
 def lasting(result: Result, seconds: float) -> Result:
     return dataclasses.replace(result, timing=dataclasses.replace(result.timing, seconds=seconds))
 
 
-def test_with_no_records_the_time_is_unknown(store: Store, make_result: Callable[..., Result]) -> None:
-    planned = plan([FakeCell(make_result(seed=0))], store)
+def test_with_no_records_and_no_trial_the_time_is_unknown(
+    store: Store, make_result: Callable[..., Result], task_file: Callable[..., Path]
+) -> None:
+    planned = plan([FakeCell(make_result(seed=0), task_file())], store)
     assert [(item.cell, item.state, item.seconds) for item in planned.cells] == [("Tense EM seed 0", "to run", None)]
     assert planned.summary() == (
         "1 cells: 0 finished, 1 to run. Unknown for 1: no record is like them here. Run one, and ask again."
     )
     assert not store.folder.exists()
+
+
+def test_a_trial_tells_it_for_all_cells_of_its_kind_by_their_size(
+    store: Store, make_result: Callable[..., Result], task_file: Callable[..., Path], tmp_path: Path
+) -> None:
+    """The second task has twice the sentences of the first; another model is tried for itself."""
+    path, tried = task_file(), []
+    twice = tmp_path / "twice.tsv"
+    train = [line for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line.startswith("tr")]
+    twice.write_text(path.read_text(encoding="utf-8") + "".join(train), encoding="utf-8")
+    cells = [FakeCell(make_result(task=task), file) for task, file in (("Tense", path), ("SubNm", twice))]
+    cells.append(FakeCell(make_result(model="base"), path))
+
+    def trial(cell: Any) -> float:
+        tried.append(cell.name)
+        return 10.0
+
+    planned = plan(cells, store, trial=trial)
+    assert [item.seconds for item in planned.cells] == [10.0, 20.0, 10.0]
+    assert {item.judged_by for item in planned.cells} == {"a trial of some steps"}
+    assert tried == ["Tense EM seed 0", "Tense Base seed 0"]
+    assert "Judged by trials, all epochs are counted" in planned.summary()
 
 
 def test_other_seeds_tell_the_time(store: Store, make_result: Callable[..., Result]) -> None:
@@ -105,14 +131,20 @@ def test_other_tasks_tell_it_by_their_size(
     ],
 )
 def test_a_record_of_another_kind_tells_nothing(
-    store: Store, make_result: Callable[..., Result], recorded: dict[str, Any], device: str
+    store: Store,
+    make_result: Callable[..., Result],
+    task_file: Callable[..., Path],
+    recorded: dict[str, Any],
+    device: str,
 ) -> None:
     store.save(make_result(seed=1, **recorded))
-    assert plan([FakeCell(make_result(seed=0))], store, device=device).cells[0].seconds is None
+    assert plan([FakeCell(make_result(seed=0), task_file())], store, device=device).cells[0].seconds is None
 
 
-def test_a_cell_that_is_being_run(store: Store, make_result: Callable[..., Result]) -> None:
-    cells = [FakeCell(make_result(seed=seed)) for seed in range(2)]
+def test_a_cell_that_is_being_run(
+    store: Store, make_result: Callable[..., Result], task_file: Callable[..., Path]
+) -> None:
+    cells = [FakeCell(make_result(seed=seed), task_file()) for seed in range(2)]
     leases = Leases.of(store.folder)
     leases.take(cells[1].key)
     assert [item.state for item in plan(cells, store).cells] == ["to run", "being run"]
