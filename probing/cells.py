@@ -133,6 +133,8 @@ def _score(
     task = load_task(cell.path)
     if task.sha256 != cell.data.sha256:
         raise ProbingError(f"{cell.path}: the file changed while the run went on. Start the run again")
+    if not isinstance(cell.method, Probed) and cell.method.find().version != cell.model.version:
+        raise ProbingError(f"{cell.model.name}: its code changed while the run went on. Start the run again")
     if device.type == "cuda":
         torch.use_deterministic_algorithms(True, warn_only=True)
     tokens = 0

@@ -20,7 +20,7 @@ from probing.inputs import LARGEST
 from probing.model.classifier import Classifier, build_classifier
 from probing.model.frozen import Frozen
 from probing.parts import Part, Parts
-from probing.registry import AGGREGATORS
+from probing.registry import AGGREGATORS, Found
 from probing.vectors import Entry
 
 
@@ -70,8 +70,12 @@ class Trained:
     def settings(self) -> dict[str, dict[str, Any]]:
         return self.config.as_dict()
 
+    def find(self) -> Found:
+        """Import what the user named."""
+        return AGGREGATORS.find(self.aggregator)
+
     def fit(self, job: Job) -> Fitted:
-        factory = AGGREGATORS.find(self.aggregator).object
+        factory = self.find().object
         sizes: dict[str, Any] = dataclasses.asdict(self.config.model) | dataclasses.asdict(self.config.routing)
 
         def build(vocabulary_size: int) -> Classifier:
@@ -94,8 +98,12 @@ class FineTuned:
         settings = self.config.as_dict()
         return {"model": settings["model"], "training": settings["training"]}
 
+    def find(self) -> Found:
+        """Import what the user named."""
+        return find_trainable(self.encoder)
+
     def fit(self, job: Job) -> Fitted:
-        factory = find_trainable(self.encoder).object
+        factory = self.find().object
 
         def build(vocabulary_size: int) -> Classifier:
             return trainable.build_classifier(

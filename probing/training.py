@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import math
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,10 +29,15 @@ from probing.optimizer import Optimizer
 EVALUATION_BATCH = 256
 STEPS_BETWEEN_REPORTS = 20
 """How often the loss is read: on a GPU each reading waits for the device."""
+SECONDS_BETWEEN_REPORTS = 2.0
+"""Where steps are slow, it is read more often."""
+
+
+REMEDY = "Try a lower training.learning_rate or training.clip_norm"
 
 
 class NonFiniteLossError(Exception):
-    """The loss became infinite or not a number: this training cannot go on."""
+    """The loss, or what the model answers, became infinite or not a number: this training cannot go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +119,14 @@ def score_batches(model: nn.Module, split: PackedSplit, device: torch.device) ->
 
 
 def predict(model: nn.Module, split: PackedSplit, device: torch.device) -> Integers:
-    """Return the predicted class of every sentence of a split, in order."""
-    return torch.cat([scores.argmax(1) for scores in score_batches(model, split, device)]).cpu().numpy()
+    """Return the predicted class of every sentence of a split, in order; scores that are no numbers are an error."""
+    classes, finite = [], torch.ones((), dtype=torch.bool, device=device)
+    for scores in score_batches(model, split, device):
+        classes.append(scores.argmax(1))
+        finite &= scores.isfinite().all()
+    if not finite:  # the last step can do it, with a loss that was finite before
+        raise NonFiniteLossError(f"the model's scores became infinite or not a number. {REMEDY}")
+    return torch.cat(classes).cpu().numpy()
 
 
 def accuracy(predictions: Integers, split: PackedSplit) -> float:
@@ -144,6 +156,7 @@ def train(
     state = State.begin(model, optimizer, device, seed=seed)
     narrow = pick_precision(precision, device) == torch.bfloat16
     checkpoint = checkpoint or Checkpoint(None, key="", device=device)
+    reported = 0.0
     with Hold() as hold:
         try:
             with hold.moment():  # else a signal could pass for a damaged file
@@ -155,8 +168,9 @@ def train(
                 for step, batch in enumerate(steps, start=state.seen // batch_size):
                     with hold.step():
                         state.step(batch, narrow=narrow)
-                    if step % STEPS_BETWEEN_REPORTS == 0:
+                    if step % STEPS_BETWEEN_REPORTS == 0 or time.monotonic() - reported > SECONDS_BETWEEN_REPORTS:
                         on_progress(state.progress(max_epochs, len(train_split)))
+                        reported = time.monotonic()
                     if checkpoint.is_due:
                         checkpoint.save(state)
                 ended = Epoch(state.epoch, state.mean_loss, accuracy(predict(model, dev_split, device), dev_split))
@@ -206,10 +220,7 @@ class State:
     def mean_loss(self) -> float:
         loss = self.total.item() / self.seen
         if not math.isfinite(loss):
-            raise NonFiniteLossError(
-                f"the loss became {loss} in epoch {self.epoch}. "
-                "Try a lower training.learning_rate or training.clip_norm"
-            )
+            raise NonFiniteLossError(f"the loss became {loss} in epoch {self.epoch}. {REMEDY}")
         return loss
 
     def is_over(self, max_epochs: int, patience: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import signal
 from pathlib import Path
 from typing import Any
@@ -375,3 +376,25 @@ def test_a_state_that_does_not_fit_changes_nothing(change: dict[str, Any], reaso
     assert state.facts() == untouched.facts()
     for name, tensor in untouched.tensors().items():
         assert torch.equal(tensor, state.tensors()[name]), name
+
+
+def test_answers_that_are_no_numbers_are_an_error() -> None:
+    class Broken(Scripted):
+        def forward(self, tokens_T: Tensor, packing: Packing) -> Tensor:
+            return super().forward(tokens_T, packing) * float("inf")
+
+    with pytest.raises(training.NonFiniteLossError, match="the model's scores became infinite or not a number. Try"):
+        training.predict(Broken([1]), zeros(20), CPU)
+
+
+def test_slow_steps_are_reported_more_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    def count_reports(seconds: float) -> int:
+        reports: list[training.Progress] = []
+        clock = itertools.count(step=seconds)
+        monkeypatch.setattr(training.time, "monotonic", lambda: next(clock))
+        settings = SETTINGS | {"max_epochs": 1, "batch_size": 1}
+        training.train(Scripted([1]), zeros(30), zeros(10), seed=0, device=CPU, on_progress=reports.append, **settings)
+        return sum(not progress.epoch_ended for progress in reports)
+
+    assert count_reports(0.0) == 2
+    assert count_reports(60.0) == 30
