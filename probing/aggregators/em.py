@@ -70,7 +70,8 @@ def _route(
 ) -> tuple[Tensor, Tensor | None]:
     if iterations < 1:
         raise ValueError(f"iterations must be at least 1. Got {iterations} instead.")
-    schedule = tuple(map(float, inverse_temperature or range(1, iterations + 1)))
+    given = () if inverse_temperature is None else tuple(map(float, inverse_temperature))
+    schedule = given or tuple(map(float, range(1, iterations + 1)))
     if len(schedule) != iterations:
         raise ValueError(
             f"inverse_temperature must have one value for each of {iterations} iterations. Got {len(schedule)} instead."

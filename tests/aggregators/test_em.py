@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from torch.nn import functional
@@ -82,6 +83,15 @@ def test_equal_votes_of_any_size_are_finite(scale):
     capsules.sum().backward()
     for tensor in (capsules, agreement, votes.grad, beta_a.grad, beta_mu.grad):
         assert tensor.isfinite().all()
+
+
+def test_the_schedule_is_any_sequence():
+    votes, beta = torch.randn(2, 3, 1), torch.zeros(3)
+    expected = em_routing(votes, beta, beta, inverse_temperature=(0.5, 1.0, 1.5))
+    for schedule in ([0.5, 1.0, 1.5], torch.tensor([0.5, 1.0, 1.5]), np.array([0.5, 1.0, 1.5])):
+        for ours, theirs in zip(em_routing(votes, beta, beta, inverse_temperature=schedule), expected, strict=True):
+            assert torch.equal(ours, theirs)
+    assert torch.equal(em_routing(votes, beta, beta)[0], em_routing(votes, beta, beta, inverse_temperature=())[0])
 
 
 def test_misuse_is_named():
