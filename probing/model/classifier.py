@@ -6,7 +6,8 @@ Shapes: T tokens of the batch laid end to end, B sentences, d model width, C cla
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from torch import Tensor, nn
@@ -19,6 +20,10 @@ from probing.model.transformer import Transformer
 
 AggregatorFactory = Callable[..., nn.Module]
 """Called with model_dim, num_heads, and those of the routing's settings that its signature names."""
+
+
+TOO_LARGE = ("allocate memory", "out of memory", "Storage size calculation overflowed")
+"""What torch says of sizes that no memory has."""
 
 
 class Classifier(nn.Module):
@@ -54,18 +59,32 @@ def build_classifier(
 ) -> Classifier:
     """Build the paper's model; layers without the aggregator (counted from 1) have the linear one."""
     chosen = set(layers_with_aggregator or range(1, num_layers + 1))
-    encoder = Transformer(
-        vocabulary_size,
-        model_dim,
-        num_heads,
-        aggregators=[
-            build_aggregator(aggregator if layer in chosen else LinearAggregator, model_dim, num_heads, routing)
-            for layer in range(1, num_layers + 1)
-        ],
-        feed_forward_dim=feed_forward_dim,
-        dropout=dropout,
-    )
-    return Classifier(encoder, model_dim, head_dim=head_dim, num_classes=num_classes, dropout=dropout)
+    with _telling_what_is_too_large():
+        encoder = Transformer(
+            vocabulary_size,
+            model_dim,
+            num_heads,
+            aggregators=[
+                build_aggregator(aggregator if layer in chosen else LinearAggregator, model_dim, num_heads, routing)
+                for layer in range(1, num_layers + 1)
+            ],
+            feed_forward_dim=feed_forward_dim,
+            dropout=dropout,
+        )
+        return Classifier(encoder, model_dim, head_dim=head_dim, num_classes=num_classes, dropout=dropout)
+
+
+@contextmanager
+def _telling_what_is_too_large() -> Iterator[None]:
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        if isinstance(error, MemoryError) or any(words in str(error) for words in TOO_LARGE):
+            raise ProbingError(
+                "the model is larger than the memory. Lower model.model_dim, model.feed_forward_dim, model.head_dim or "
+                "model.num_layers"
+            ) from error
+        raise
 
 
 def build_aggregator(

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from probing.config import ModelConfig
+from probing.errors import ProbingError
 from probing.model.classifier import build_classifier
 from probing.model.description import describe, part_of
 from probing.registry import AGGREGATORS
@@ -159,3 +160,8 @@ def test_a_custom_aggregator_is_a_part_too():
 )
 def test_the_part_of_a_parameter(name, part):
     assert part_of(name) == part
+
+
+def test_a_model_that_no_memory_holds():
+    with pytest.raises(ProbingError, match=r"^the model is larger than the memory\. Lower model\.model_dim"):
+        describe_model("base", model_dim=10**10, num_heads=1, num_capsules=1)
