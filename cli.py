@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import errno
+import io
 import json
 import os
 import sys
@@ -22,7 +23,8 @@ from probing.interruption import Terminated, terminable
 FORMATS = click.Choice(["table", "markdown", "latex", "csv", "json", "html"])
 CONTROL = "random-labels|random-encoder"
 CONTROL_HELP = "Also measure labels that can only be memorised, or the untrained encoder. Can be repeated."
-AGGREGATOR_HELP = "base, simple, em, simple-code, em-code, all, module:Name or file.py:Name."
+ONE_AGGREGATOR = "base, simple, em, simple-code, em-code, module:Name or file.py:Name."
+AGGREGATOR_HELP = f"all (base, simple and em), {ONE_AGGREGATOR}"
 IMBALANCE_HELP = "Where a label of SeLen, WC or ToCo is scarce: how many times as often others may occur."
 KINDS = ("vectors", "explained", "shipped", "checkpoints")
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -122,6 +124,10 @@ class Main(click.Group):
             return super().make_context(*args, **options)
 
     def invoke(self, ctx: click.Context) -> Any:
+        if isinstance(
+            sys.stdout, io.TextIOWrapper
+        ):  # a name's stray bytes are told, as on stderr; in JSON they are escapes
+            sys.stdout.reconfigure(errors="backslashreplace")
         with _telling(), terminable():
             return super().invoke(ctx)
 
@@ -142,9 +148,11 @@ def _telling() -> Iterator[None]:
         sys.stderr.close()
         sys.exit(0)
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
-            raise
-        _end(f"{error.filename or 'a file'} cannot be written ({error.strerror})")
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+            _end(f"{error.filename or 'a file'} cannot be written ({error.strerror})")
+        if error.errno in (errno.EACCES, errno.EPERM, errno.ENOTDIR) and error.filename is not None:
+            _end(f"{error.filename} cannot be used ({error.strerror})")
+        raise
 
 
 def _end(line: str) -> NoReturn:
@@ -201,7 +209,7 @@ def main() -> None:
 @click.option("--address", metavar="HOST:PORT", help="Of the Ray or Dask cluster. [default for ray: this machine's]")
 @click.option("--gpus-per-cell", type=click.FloatRange(0), default=0.0, help="On a cluster; with 0.5 two share one.")
 @click.option("--shard", type=Shard(), help="Run one of N fixed parts of the cells, counted from 1.")
-@click.option("--plan", is_flag=True, help="Print the cells and an estimate of the time; run nothing.")
+@click.option("--plan", is_flag=True, help="Print the cells and an estimate of the time; record nothing.")
 @click.option("--json", "as_json", is_flag=True, help="With --plan: print JSON for machines.")
 @click.option("-q", "--quiet", is_flag=True, help="Print warnings and errors only.")
 @click.option("-v", "--verbose", is_flag=True, help="Print a line for every epoch.")
@@ -393,7 +401,7 @@ def explain(seed: int, as_json: bool, aggregators: tuple[str, ...], **options: A
 
 @main.command()
 @click.option("--preset", default="paper", show_default=True, help="paper, small or mini.")
-@click.option("--aggregator", default="em", show_default=True, help=AGGREGATOR_HELP)
+@click.option("--aggregator", default="em", show_default=True, help=ONE_AGGREGATOR)
 @SETTINGS
 @click.option("--vocabulary-size", type=COUNT, default=30_000, show_default=True, help="Words embedded.")
 @click.option("--num-classes", type=COUNT, default=2, show_default=True, help="Labels of the task.")

@@ -22,14 +22,14 @@ from probing import training
 from probing.cache import cache_folder
 from probing.cells import Cell, limit_threads
 from probing.checkpoints import Checkpoint
-from probing.dataset import UNKNOWN, IndexedTask, PackedSplit, load_task
+from probing.dataset import MAX_TOKENS, UNKNOWN, IndexedTask, PackedSplit, load_task
 from probing.display import Display
 from probing.errors import ProbingError
 from probing.methods import Fitted, Job
 from probing.model.inspection import LayerView, attentions, inspect_sentence, masked_head
 from probing.parts import take_splits
-from probing.results import Store, make_name, read_result, write_atomically
-from probing.runner import choose_cells
+from probing.results import Store, as_unicode, make_name, read_result, write_atomically
+from probing.runner import choose_cells, writable
 
 SUFFIX = ".explanation.json"
 DIGITS = 4
@@ -80,7 +80,8 @@ class Explanation:
         """Write it beside the records."""
         parts = (self.data, self.task, self.model, f"seed{self.seed}", self.key[:12])
         path = folder / (re.sub("-+", "-", ".".join(map(make_name, parts))) + SUFFIX)  # records have two in their names
-        write_atomically(path, json.dumps(dataclasses.asdict(self), ensure_ascii=False, separators=(",", ":")) + "\n")
+        text = json.dumps(dataclasses.asdict(self), ensure_ascii=False, separators=(",", ":"))
+        write_atomically(path, as_unicode(text) + "\n")
         return path
 
 
@@ -157,21 +158,24 @@ def explain(
     """
     texts = [_split_sentence(text) for text in sentences]
     explanations = []
-    with display.listening():
+    with display.listening(), writable(results):
         chosen = choose_cells(display=display, **what)
         for cell in chosen.cells:
             explained = _explain_cell(cell, texts, count=count, groups=groups, device=chosen.device, display=display)
-            _compare(explained, cell.record_path(Store(results)), display)
             display.say(f"{cell.name}: {explained.save(results)}")
+            _compare(explained, cell.record_path(Store(results)), display)
             explanations.append(explained)
     return explanations
 
 
 def _split_sentence(text: str) -> list[str]:
     """Return a sentence's tokens; it is tokenised already, as task files are."""
-    if not text.split():
+    tokens = text.split()
+    if not tokens:
         raise ProbingError('--sentence is empty. Give tokens separated by spaces, e.g. "the dogs slept ."')
-    return text.split()
+    if len(tokens) > MAX_TOKENS:
+        raise ProbingError(f"--sentence has {len(tokens):,} tokens. At most {MAX_TOKENS:,} can be explained")
+    return tokens
 
 
 def _explain_cell(
@@ -233,7 +237,11 @@ def _compare(explained: Explanation, record: Path, display: Display) -> None:
     """Say so if a record has another accuracy: that model was trained elsewhere, or with other threads."""
     if not record.is_file():
         return
-    scores = read_result(record).scores
+    try:
+        scores = read_result(record).scores
+    except ProbingError as error:
+        display.warn(str(error))
+        return
     if scores is not None and abs(scores.test_accuracy - explained.test_accuracy) > 1e-6:
         display.warn(
             f"warning: {explained.task} {explained.model} has test accuracy {explained.test_accuracy:.2f} here, "

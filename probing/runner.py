@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +25,7 @@ from probing.dataset import IndexedTask, load_task
 from probing.display import Display, format_seconds
 from probing.encoders.encoder import Recipe
 from probing.errors import ProbingError
-from probing.estimates import Plan, make_plan
+from probing.estimates import Plan, make_plan, try_out
 from probing.execution import Waiting, execute, find_waiting, rename_rows, run_far_away
 from probing.methods import Probed, Trained
 from probing.model.description import Description
@@ -83,7 +84,7 @@ class _Prepared:
 def run(*, results: Path = Path("results"), display: Display | None = None, **options: Any) -> Summary:
     """Train and score what the options of `prepare` and `choose_cells` name; recorded cells are skipped."""
     display = display or Display()
-    with display.listening(), _writable(results):
+    with display.listening(), writable(results):
         ready = prepare(results=results, display=display, **options)
         rename_rows(ready.chosen.cells, ready.store)
         _embed([item.cell for item in ready.waiting], ready.chosen.recipes, ready.chosen.device, display)
@@ -97,8 +98,21 @@ def plan(*, display: Display | None = None, **options: Any) -> Plan:
         ready = prepare(display=display, **options)
         with ready.backend.open(run_cell, len(ready.waiting), display.update) as slots:
             at_a_time = slots.count
-        device = str(ready.backend.device)
-        return make_plan(ready.chosen.cells, ready.waiting, ready.store, device=device, at_a_time=at_a_time)
+        return make_plan(
+            ready.chosen.cells,
+            ready.waiting,
+            ready.store,
+            device=str(ready.backend.device),
+            at_a_time=at_a_time,
+            trial=partial(_try_out, backend=ready.backend, display=display),
+        )
+
+
+def _try_out(cell: Cell, *, backend: Backend, display: Display) -> float | None:
+    if not isinstance(backend, Workers):  # a cluster's machines are not this one
+        return None
+    display.say(f"trying {cell.name} for some steps; nothing is kept of it")
+    return try_out(cell, backend.device, backend.threads)
 
 
 def prepare(
@@ -124,7 +138,7 @@ def prepare(
         num_cells=len(chosen.cells),
         device=chosen.device,
     )
-    return _Prepared(chosen, store, find_waiting(chosen.cells, store, force=force), place)
+    return _Prepared(chosen, store, find_waiting(chosen.cells, store, force=force, on_damaged=display.warn), place)
 
 
 def choose_cells(
@@ -300,14 +314,13 @@ def _plan(
 
 
 @contextmanager
-def _writable(results: Path) -> Iterator[None]:
+def writable(results: Path) -> Iterator[None]:
     """Make the folder of the results, unless it is there, and take it away again if nothing comes into it."""
     new = not results.exists()
     try:
         results.mkdir(parents=True, exist_ok=True)
-        probe = results / ".writable"
-        probe.touch()
-        probe.unlink()
+        with tempfile.TemporaryFile(dir=results):
+            pass
     except OSError as error:
         raise ProbingError(f"--results {results}: results cannot be written there ({error.strerror})") from None
     try:

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+
 import pytest
 from click.testing import CliRunner
 
@@ -60,3 +66,30 @@ def test_a_mistake_is_one_line(probe, tmp_path):
         2,
         f"probe: {tmp_path}/dots.gif: a figure's name must end in .svg, .png or .pdf. Got '.gif'\n",
     )
+
+
+@pytest.mark.parametrize("stray", [chr(0xDCFF), chr(0xD800)], ids=["a byte", "half a character"])
+@pytest.mark.parametrize(
+    "arguments",
+    [("report", "--format", name) for name in ("table", "markdown", "latex", "csv", "json", "html")]
+    + [("compare", "em", "base", *json) for json in ((), ("--json",))],
+    ids=" ".join,
+)
+def test_a_name_with_stray_bytes_is_printed_and_written(results, make_result, stray, arguments, tmp_path):
+    """As of `--data` with a folder whose name is not Unicode; its record is read back with such characters."""
+    for model in ("base", "em"):
+        made = make_result("Tense", model)
+        named = dataclasses.replace(made.model, label=f"{model}{stray}")
+        data, settings = dataclasses.replace(made.data, name=f"d{stray}"), {"encoder": {"path": f"p{stray}"}}
+        Store(results).save(dataclasses.replace(made, model=named, data=data, settings=settings))
+    command = [sys.executable, "-c", "import cli; cli.main()", *arguments, "--results", str(results)]
+    strict = {**os.environ, "PYTHONIOENCODING": "utf-8:strict"}
+    done = subprocess.run(command, capture_output=True, env=strict, check=False)
+    assert (done.returncode, done.stderr.decode()) == (0, "")
+    text = done.stdout.decode()
+    if "json" in arguments or "--json" in arguments:
+        assert json.loads(text)
+    if arguments[0] == "report":
+        output = tmp_path / "report"
+        assert subprocess.run([*command, "-o", str(output)], capture_output=True, check=False).returncode == 0
+        assert output.read_text(encoding="utf-8")

@@ -117,7 +117,32 @@ def test_an_empty_sentence_is_refused(task_file: Path, tmp_path: Path) -> None:
         explain(task_file, tmp_path, sentences=["  "])
 
 
-@pytest.mark.parametrize("name", ["ä" * 300, "a--b", "x/../../y", "two  words\n"])
+def test_a_sentence_may_be_as_long_as_in_a_task_file(task_file: Path, tmp_path: Path) -> None:
+    with pytest.raises(ProbingError, match=r"^--sentence has 10,001 tokens\. At most 10,000 can be explained$"):
+        explain(task_file, tmp_path, sentences=["a " * 10_001])
+
+
+def test_where_nothing_can_be_written_nothing_is_trained(
+    task_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(explanation, "_fit", lambda *_: pytest.fail("it was trained"))
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(ProbingError, match=r"^--results .*file: results cannot be written there"):
+        explain(task_file, tmp_path / "file")
+
+
+def test_a_damaged_record_does_not_lose_the_explanation(
+    task_file: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    record(task_file, tmp_path / "results")
+    (path,) = (tmp_path / "results").glob("*--*.json")
+    path.write_text("{", encoding="utf-8")
+    explain(task_file, tmp_path / "results")
+    assert f"{path}: not a whole JSON file" in capfd.readouterr().err
+    assert load_explanations(tmp_path / "results", pytest.fail).sentences
+
+
+@pytest.mark.parametrize("name", ["ä" * 300, "a--b", "x/../../y", "two  words\n", "stray \udcff byte"])
 def test_any_name_becomes_a_file_beside_the_records(tmp_path: Path, name: str) -> None:
     facts: dict[str, Any] = {"family": "own", "preset": "mini", "seed": 0, "key": "0" * 64, "test_accuracy": 50.0}
     explained = Explanation(task=name, model=name, data=name, sentences=[], masking=[], **facts)

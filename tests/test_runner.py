@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -73,13 +74,17 @@ def test_a_changed_setting_seed_or_file_is_another_cell(task_file: Path, tmp_pat
     assert len(load(results)) == 4
 
 
-def test_a_damaged_record_is_run_again(task_file: Path, tmp_path: Path) -> None:
+def test_a_damaged_record_is_named_and_run_again(
+    task_file: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     results = tmp_path / "results"
     start(task_file, results)
     (path,) = results.glob("*.json")
     whole = path.read_text(encoding="utf-8")
     path.write_text(whole[: len(whole) // 2], encoding="utf-8")
+    capfd.readouterr()
     assert start(task_file, results).finished == 1
+    assert capfd.readouterr().err == f"{path}: not a whole JSON file. Its cell counts as not run yet\n"
     assert len(load(results)) == 1
 
 
@@ -167,6 +172,45 @@ def test_ctrl_c_keeps_what_is_finished(
     assert start(task_file, results, aggregators=["all"]) == Summary(finished=2, skipped=1, failed=0)
 
 
+def test_a_model_that_blows_up_in_its_last_step_is_a_failed_record(task_file: Path, tmp_path: Path) -> None:
+    """One batch, one epoch: the only loss is finite, and no answer is."""
+    settings = (*make_settings(max_epochs=1), "training.learning_rate=1e30", "training.warmup_steps=1")
+    summary = start(task_file, tmp_path, settings=(*settings, "training.batch_size=1000"), aggregators=["base"])
+    assert summary == Summary(finished=0, skipped=0, failed=1)
+    (failed,) = load(tmp_path)
+    assert failed.error is not None
+    assert failed.error.startswith("the model's scores became infinite or not a number. Try a lower")
+
+
+def test_code_that_changes_while_a_run_goes_on(
+    task_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would be recorded under the version that it had before."""
+    plugin = tmp_path / "mine.py"
+    code = "from probing.aggregators.linear import LinearAggregator\nclass Mine(LinearAggregator):\n    pass\n"
+    plugin.write_text(code, encoding="utf-8")
+    find_waiting = runner.find_waiting
+
+    def edit(*arguments: Any, **options: Any) -> Any:
+        plugin.write_text(f"{code}# edited\n", encoding="utf-8")
+        return find_waiting(*arguments, **options)
+
+    monkeypatch.setattr(runner, "find_waiting", edit)
+    with pytest.raises(ProbingError, match=r"^mine.py:Mine: its code changed while the run went on"):
+        start(task_file, tmp_path / "results", aggregators=[f"{plugin}:Mine"])
+    assert load(tmp_path / "results") == []
+
+
+def test_many_can_ask_at_once_whether_a_folder_can_be_written(tmp_path: Path) -> None:
+    def ask(_: int) -> None:
+        with runner.writable(tmp_path):
+            pass
+
+    with ThreadPoolExecutor(8) as pool:
+        assert len(list(pool.map(ask, range(400)))) == 400
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_results_folder_that_cannot_be_written(task_file: Path, tmp_path: Path) -> None:
     (tmp_path / "results").write_text("a file", encoding="utf-8")
     with pytest.raises(ProbingError, match=r"--results .*results: results cannot be written there"):
@@ -211,6 +255,8 @@ def test_a_plan_tells_what_would_be_run_and_runs_nothing(task_file: Path, tmp_pa
         ("answers Base seed 0", "to run"),
         ("answers Base seed 1", "to run"),
     ]
+    assert [item.judged_by for item in planned.cells] == ["a trial of some steps"] * 2
+    assert all(item.seconds for item in planned.cells)
     assert not results.exists()
     start(task_file, results, aggregators=["base"])
     planned = runner.plan(seeds=[0, 1], **options)

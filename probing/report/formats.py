@@ -6,6 +6,7 @@ import itertools
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from tabulate import tabulate
 
@@ -59,6 +60,7 @@ def render(
 
         frame = make_frame(results, against_paper=against_paper, reference=reference)
         if format == "json":
+            frame = frame.map(_as_unicode)
             return frame.to_json(orient="records", indent=2, force_ascii=False, double_precision=15)
         return frame.assign(settings=frame["settings"].map(json.dumps)).to_csv(index=False).rstrip("\n")
     made = make_tables(results, against_paper=against_paper, reference=reference)
@@ -71,6 +73,13 @@ def render(
         "markdown": render_markdown,
     }
     return "\n\n".join(renderers[format](table) for table in tables)
+
+
+def _as_unicode(value: Any) -> Any:
+    """Return a value whose names can be written as UTF-8."""
+    if isinstance(value, dict):
+        return {_as_unicode(key): _as_unicode(item) for key, item in value.items()}
+    return value.encode(errors="backslashreplace").decode() if isinstance(value, str) else value
 
 
 def render_text(table: Table, *, colour: bool = False) -> str:
