@@ -580,7 +580,7 @@ def check(paths: tuple[str, ...], as_json: bool, strict: bool) -> None:
 @click.option("--seed", type=int, default=0, show_default=True, help="Another seed draws other sentences.")
 @click.option("--task", "tasks", multiple=True, default=["all"], show_default=True, help="A task, or all ten.")
 @click.option("--skip-bad", is_flag=True, help="Count and skip trees that cannot be read.")
-@click.option("--force", is_flag=True, help="Write into a folder that is not empty.")
+@click.option("--force", is_flag=True, help="Write into a folder that is not empty: its task files go.")
 def build(
     more: tuple[Path, ...], trees: tuple[Path, ...], conllu: tuple[Path, ...], output: Path, **options: Any
 ) -> None:

@@ -1,7 +1,7 @@
 """Penn-style brackets become Sentences: one balanced bracket at a time, through nltk's tree reader.
 
-Empty elements go, and what they leave empty; functions and indices of labels go; an outer bracket (empty, ROOT, TOP,
-S1) becomes ROOT, and a tree without one gets it.
+Empty elements go, and what they leave empty; functions and indices of labels go, but noun phrases that are adverbials
+(NP-TMP, NP-EXT) become NP-ADV; an outer bracket (empty, ROOT, TOP, S1) becomes ROOT, and a tree without one gets it.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ MAX_CHARACTERS = 1_000_000
 """A tree still open after so many characters has lost a bracket."""
 
 OUTER_LABELS = frozenset(["", "ROOT", "TOP", "S1", "VROOT"])
+ADVERBIAL = "NP-ADV"
+"""The label of a noun phrase that is neither subject nor object, by its function; in all else it is an NP."""
+_ADVERBIAL_FUNCTIONS = frozenset(["TMP", "EXT", "ADV", "LOC", "MNR", "DIR", "VOC"])
 _OUTER = re.compile(r"\(\s*(\(|(ROOT|TOP|S1|VROOT)[\s(])")
 _BRACKET = re.compile(r"[()]")
 _ESCAPES = {
@@ -196,7 +199,7 @@ def _clean(node: Any, leaves: list[tuple[str, str]]) -> Tree | None:
             children.append(cleaned)
     if not len(node):
         raise BadTreeError("an empty bracket")
-    return (strip_label(label), tuple(children)) if children else None
+    return (_name_phrase(label), tuple(children)) if children else None
 
 
 def _replace_words(node: Tree, tokens: Iterator[str]) -> Tree:
@@ -204,6 +207,15 @@ def _replace_words(node: Tree, tokens: Iterator[str]) -> Tree:
     if isinstance(children, str):
         return label, next(tokens)
     return label, tuple([_replace_words(child, tokens) for child in children])
+
+
+def _name_phrase(label: str) -> str:
+    """Return a phrase's label without functions and indices, or the one of all adverbial noun phrases."""
+    if label.startswith("NP-"):
+        functions = re.split("[-=]", label)[1:]
+        if "SBJ" not in functions and not _ADVERBIAL_FUNCTIONS.isdisjoint(functions):
+            return ADVERBIAL
+    return strip_label(label)
 
 
 def strip_label(label: str) -> str:

@@ -2,7 +2,7 @@
 
 A multiword token whose words just lie side by side (`didn't` = `did` + `n't`, `darle` = `dar` + `le`) is split into
 them, as SentEval's files split at clitics. Any other (`du` = `de` + `le`) stays one token, as written, and takes the
-place of that word of it on which the others hang (the first, if there are several).
+place of that word of it which is nearest to the root (the first, if there are several).
 """
 
 from __future__ import annotations
@@ -58,6 +58,7 @@ def parse_block(block: str) -> Sentence:
         raise BadTreeError("the words are not numbered 1, 2, 3, …")
     _check_heads([word.head for word in words])
     words = _join(words, [row for row in rows if isinstance(row["id"], tuple) and row["id"][1] == "-"])
+    _check_heads([word.head for word in words])
     return Sentence(
         tokens=tokenise([word.form for word in words]),
         tags=tuple(word.tag for word in words),
@@ -93,14 +94,18 @@ def _join(words: list[_Word], ranges: list[Any]) -> list[_Word]:
     """Put the multiword tokens that are more than their words side by side in the place of these words."""
     place_of = list(range(len(words) + 1))
     joined = dict(enumerate(words, 1))
+    taken: set[int] = set()
     for row in ranges:
         first, _, last = row["id"]
         if not 1 <= first < last <= len(words):
             raise BadTreeError(f"a multiword token {first}-{last} outside of the sentence")
         inside = range(first, last + 1)
+        if not taken.isdisjoint(inside):
+            raise BadTreeError(f"a multiword token {first}-{last} that overlaps with another one")
+        taken.update(inside)
         if "".join(words[place - 1].form for place in inside).lower() == row["form"].lower():
             continue
-        top = next(place for place in inside if words[place - 1].head not in inside)
+        top = min(inside, key=lambda place: _distance(words, place))
         joined[first] = _Word(row["form"], *(_values(words[top - 1])))
         for place in inside:
             place_of[place] = first
@@ -110,6 +115,14 @@ def _join(words: list[_Word], ranges: list[Any]) -> list[_Word]:
     for place in sorted(joined):
         joined[place].head = new_place[place_of[joined[place].head]]
     return [joined[place] for place in sorted(joined)]
+
+
+def _distance(words: list[_Word], place: int) -> int:
+    """Return how many words lie between a word and the root, the root counted."""
+    distance = 0
+    while place := words[place - 1].head:
+        distance += 1
+    return distance
 
 
 def _values(word: _Word) -> tuple[str, int, str, dict[str, str]]:

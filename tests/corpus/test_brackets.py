@@ -93,6 +93,24 @@ def test_labels_lose_functions_and_indices(label: str, plain: str) -> None:
     assert strip_label(label) == plain
 
 
+@pytest.mark.parametrize(
+    ("label", "named"),
+    [
+        ("NP-TMP", "NP-ADV"),
+        ("NP-EXT-2", "NP-ADV"),
+        ("NP-LOC-CLR=1", "NP-ADV"),
+        ("NP-SBJ-TMP", "NP"),
+        ("NP-PRD", "NP"),
+        ("NP-1", "NP"),
+        ("PP-TMP", "PP"),
+        ("ADVP-LOC", "ADVP"),
+    ],
+)
+def test_noun_phrases_that_are_adverbials_are_told_apart(label: str, named: str) -> None:
+    (sentence,) = read(f"(S ({label} (NN today)) (VP (VBZ rains)))")
+    assert sentence.tree == ("ROOT", (("S", ((named, (("NN", "today"),)), ("VP", (("VBZ", "rains"),)))),))
+
+
 @pytest.mark.parametrize("form", ["(ROOT {})", "( {})", "{}"])
 def test_reading_goes_on_after_a_tree_that_is_never_closed(tmp_path: Path, form: str) -> None:
     trees = [form.format(S.replace("dog", word)) for word in ("cat", "cow", "pig", "hen")]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from probing.corpus.dependencies import parse_block, read_blocks
-from probing.corpus.trees import Sentence
+from probing.corpus.trees import BadTreeError, Sentence
 
 
 def block(*rows: str) -> str:
@@ -65,6 +66,27 @@ def test_a_contraction_of_a_verb_keeps_the_verb() -> None:
     assert (sentence.tags, sentence.heads, sentence.features) == (("VERB", "ADV"), (0, 1), ({"Mood": "Imp"}, {}))
 
 
+def test_a_contraction_whose_later_word_is_the_root_stays_the_root() -> None:
+    rows = [
+        "1-2 xy _ _ _",
+        "1 a CCONJ 4 cc",
+        "2 b VERB 0 root",
+        "3 c NOUN 2 obj",
+        "4 d VERB 2 conj",
+        "5 . PUNCT 2 punct",
+    ]
+    sentence = parse_block(block(*rows))
+    assert sentence.tokens == ("xy", "c", "d", ".")
+    assert sentence.heads == (0, 1, 1, 1)
+    assert sentence.relations == ("root", "obj", "conj", "punct")
+
+
+def test_multiword_tokens_that_overlap_are_refused() -> None:
+    rows = ["1 a X 4 x", "2 b X 0 root", "3 c X 4 x", "4 d X 2 x", "5 e X 4 x"]
+    with pytest.raises(BadTreeError, match="a multiword token 1-3 that overlaps with another one"):
+        parse_block(block("2-4 uvw _ _ _", "1-3 xyz _ _ _", *rows))
+
+
 def test_several_roots_and_other_scripts_are_read() -> None:
     sentence = parse_block(block("1 شكرا INTJ 0 root", "2 谢谢 VERB 0 root", "3 ありがとう INTJ 2 discourse"))
     assert sentence.tokens == ("شكرا", "谢谢", "ありがとう")
@@ -98,3 +120,22 @@ def test_any_tree_comes_back_as_it_was_written(heads: Sequence[int], data: st.Da
     sentence = parse_block(block(*rows))
     assert sentence.tokens == tuple(forms)
     assert sentence.heads == tuple(heads)
+
+
+@settings(deadline=None)
+@given(heads(), st.data())
+def test_contractions_leave_a_tree(heads: Sequence[int], data: st.DataObject) -> None:
+    rows = [f"{n} w X {head} dep" for n, head in enumerate(heads, 1)]
+    last, count = 0, 0
+    while last + 2 <= len(heads):
+        first = data.draw(st.integers(last + 1, len(heads) - 1))
+        last = data.draw(st.integers(first + 1, len(heads)))
+        rows.append(f"{first}-{last} contracted _ _ _")
+        count += last - first
+    found = parse_block(block(*rows)).heads or ()
+    assert len(found) == len(heads) - count
+    for place in range(1, len(found) + 1):
+        above = place
+        for _ in found:
+            above = found[above - 1] if above else 0
+        assert above == 0, "every word hangs on the root"

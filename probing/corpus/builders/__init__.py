@@ -8,7 +8,6 @@ balanced task of it. The same sentences, sizes and seed give the same bytes, in 
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -16,6 +15,7 @@ from random import Random
 from typing import Any
 
 from probing.corpus.builders import odd_man_out, semantic, surface, syntactic
+from probing.corpus.builders.folder import fill_folder
 from probing.corpus.builders.given import Given
 from probing.corpus.builders.plans import Drawing, Plan
 from probing.corpus.builders.sampling import CannotBuildError, Sizes, Splits, format_splits
@@ -56,7 +56,7 @@ def build(
     source: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Datasheet:
-    """Write the task files that the sentences give, and a datasheet, into a folder.
+    """Write the task files that the sentences give, and a datasheet, into a folder; other tasks' files there go.
 
     given: task -> the file that is taken for it, as it is or with more training instances from the sentences.
     """
@@ -64,14 +64,12 @@ def build(
         if size < 1:
             raise ProbingError(f"--{name} must be 1 or more. Got {size}")
     sizes = Sizes(train, dev, test, imbalance)
-    output.parent.mkdir(parents=True, exist_ok=True)
-    # All files are made aside and moved together: whatever happens, the folder has no half of them.
-    with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}.") as aside:
+    with fill_folder(output) as aside:
         with closing(take_survey(sentences, seed=seed, progress=progress)) as survey:
             if not survey.sentences:
                 raise ProbingError("there is no sentence to build from. Name files with trees in them")
             chosen = choose_tasks(tasks, survey.dependencies)
-            sheets = _build_tasks(survey, Path(aside), chosen, given or {}, sizes, seed, progress)
+            sheets = _build_tasks(survey, aside, chosen, given or {}, sizes, seed, progress)
         sheet = Datasheet(
             # A count of bad trees is a Counter, filled while they were read.
             source={key: dict(value) if isinstance(value, Mapping) else value for key, value in (source or {}).items()},
@@ -85,9 +83,8 @@ def build(
             },
             tasks=sheets,
         )
-        _write(Path(aside) / "datasheet.md", sheet.to_markdown())
-        _write(Path(aside) / "datasheet.json", sheet.to_json())
-        _move(Path(aside), output, [one.file for one in sheets])
+        _write(aside / "datasheet.md", sheet.to_markdown())
+        _write(aside / "datasheet.json", sheet.to_json())
     return sheet
 
 
@@ -174,12 +171,3 @@ def _draw(survey: Survey, drawings: Mapping[str, Drawing], progress: Progress | 
 
 def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8", newline="\n")
-
-
-def _move(aside: Path, output: Path, replaced: Iterable[str]) -> None:
-    """Move the files into the folder, the datasheet last, in the place of those of an earlier build."""
-    output.mkdir(exist_ok=True)
-    for name in ("datasheet.json", "datasheet.md", *replaced):
-        (output / name).unlink(missing_ok=True)
-    for path in sorted(aside.iterdir(), key=lambda path: (path.stem == "datasheet", path.name)):
-        path.replace(output / path.name)

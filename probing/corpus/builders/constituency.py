@@ -2,7 +2,8 @@
 
 The main clause is found by the semantic head rules of Stanford's dependencies, which the original tasks were made with:
 the main verb is the lexical one (of `has gone`, `gone`), so that a sentence has a tense here only if its main verb
-itself is finite; `there is a book` has the subject `book`; what follows `be` or `become` is no object.
+itself is finite; `there is a book` has the subject `book`; what follows `be` or `become` is no object. Where trees name
+functions, an adverbial noun phrase (`rose 11 %`) is neither subject nor object.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, cast
 
-from probing.corpus.brackets import OUTER_LABELS
+from probing.corpus.brackets import ADVERBIAL, OUTER_LABELS
 from probing.corpus.builders.facts import Facts, Target
 from probing.corpus.trees import Sentence, Tree
 
@@ -90,7 +91,7 @@ def _top_nodes(root: Tree) -> Children:
 
 
 def _top_sequence(top: Children) -> str:
-    labels = [label for label, _ in top]
+    labels = ["NP" if label == ADVERBIAL else label for label, _ in top]
     if len(labels) < 2 or labels[-1] != "." or any(label in PUNCTUATION for label in labels[:-1]):
         return ""
     return "_".join(labels)
@@ -198,7 +199,7 @@ def _noun_head(node: Tree) -> tuple[str, str]:
         label, children = node
         if isinstance(children, str):
             return label, children
-        if children[0][0] == "NP" and not _is_possessive(children[0]):
+        if children[0][0] in ("NP", ADVERBIAL) and not _is_possessive(children[0]):
             node = children[0]
             continue
         nouns = [child for child in children if child[0] in NOUNS or child[0] == "NX"]

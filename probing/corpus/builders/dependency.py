@@ -13,7 +13,10 @@ TENSES: Final = {"Past": "PAST", "Imp": "PAST", "Pqp": "PAST", "Pres": "PRES"}
 NUMBERS: Final = {"Sing": "NN", "Plur": "NNS"}
 """SentEval's labels of number."""
 _SUBJECTS: Final = frozenset(["nsubj", "csubj", "expl"])
+_COPULAS: Final = frozenset(["cop"])
 _AUXILIARIES: Final = frozenset(["aux", "cop"])
+_PLAIN: Final = frozenset(["do", "does", "don", "doesn", "du", "am", "is", "are"])
+"""English auxiliaries that, beside an infinitive, have the tense of the sentence (`don 't go`, `du n no`)."""
 
 
 class _Graph:
@@ -88,17 +91,42 @@ def _tense(graph: _Graph) -> Target | str:
     own = TENSES.get(features.get("Tense", "")) if graph.tags[root] in ("VERB", "AUX") else None
     if own is not None and features.get("VerbForm", "Fin") == "Fin":
         return own, graph.tokens[root].lower()
-    for place in graph.dependents(root, _AUXILIARIES):
+    auxiliaries = graph.dependents(root, _AUXILIARIES)
+    finite = [place for place in auxiliaries if graph.features[place].get("VerbForm", "Fin") == "Fin"]
+    verbs = [root, *graph.dependents(root, _COPULAS)]
+    active = [place for place in verbs if _is_active_past(graph, place)]
+    if active and not finite:
+        return "PAST", graph.tokens[active[0]].lower()
+    for place in finite:
         label = TENSES.get(graph.features[place].get("Tense", ""))
-        if label is None or graph.features[place].get("VerbForm", "Fin") != "Fin":
+        if label is None:
             continue
-        passive = (graph.sentence.relations or ())[place] == "aux:pass"
-        if own == "PAST" and label == "PRES" and not passive:
+        if label == "PRES" and (own == "PAST" or active) and not _is_passive(graph, place):
             return "a past participle with a present auxiliary"
+        if label == "PRES" and _is_over_infinitive(graph, place, verbs):
+            return "an infinitive with a present auxiliary"
         return label, graph.tokens[place].lower()
-    if own is not None and not graph.dependents(root, _AUXILIARIES) and features.get("VerbForm") == "Part":
+    if own is not None and not auxiliaries and features.get("VerbForm") == "Part":
         return "the main verb is a participle"
     return "the main verb has no tense"
+
+
+def _is_active_past(graph: _Graph, place: int) -> bool:
+    """Return whether a verb has the form of a participle that is a past by itself, as in Czech `přišel`."""
+    features = graph.features[place]
+    found = tuple(features.get(name) for name in ("Tense", "VerbForm", "Voice"))
+    return graph.tags[place] in ("VERB", "AUX") and found == ("Past", "Part", "Act")
+
+
+def _is_passive(graph: _Graph, place: int) -> bool:
+    return (graph.sentence.relations or ())[place] == "aux:pass"
+
+
+def _is_over_infinitive(graph: _Graph, place: int, verbs: Sequence[int]) -> bool:
+    """Return whether an auxiliary makes a future or the like of an infinitive, as in German `wird kommen`."""
+    if graph.relations[place] != "aux" or _is_passive(graph, place) or graph.tokens[place].lower() in _PLAIN:
+        return False
+    return any(graph.features[verb].get("VerbForm") == "Inf" for verb in verbs)
 
 
 def _number(graph: _Graph, relation: str, role: str) -> Target | str:

@@ -11,11 +11,11 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from probing.corpus.builders import build, choose_tasks
+from probing.corpus.builders.folder import check_output
 from probing.corpus.builders.given import read_given
 from probing.corpus.datasheet import Datasheet
 from probing.corpus.trees import Format, Sentence, read_sentences
 from probing.dataset import hash_file
-from probing.errors import ProbingError
 
 TOKENS = {
     "penn": "as in SentEval's files: Penn's `did n't` is `didn 't`, its quotes are \", its brackets are brackets",
@@ -52,14 +52,6 @@ def build_files(
     with _Bars(sum(path.stat().st_size for path in paths)) as bars:
         sentences = _read(paths, format, skipped, bars)
         return build(sentences, output, given=taken, source=source, progress=bars.show, **options)
-
-
-def check_output(output: Path, force: bool) -> None:
-    """Refuse a folder that has something in it, unless forced."""
-    if output.exists() and not output.is_dir():
-        raise ProbingError(f"{output}: not a folder. Name a folder for the task files with --output")
-    if not force and output.is_dir() and any(output.iterdir()):
-        raise ProbingError(f"{output}: the folder is not empty. Name another with --output, or overwrite with --force")
 
 
 def _name(paths: Sequence[Path]) -> list[dict[str, str]]:

@@ -42,8 +42,11 @@ RANGES = (1, 10, 100, 1000)
 MAX_OCCURRENCES = 2_000_000
 OCCURRENCES_NEEDED = 16
 """Occurrences of the forms for each sentence asked for: with fewer, few words have a replacement that fits."""
-OVERSAMPLING = 2
-"""Sentences drawn for each one asked for: not every one has a word with a replacement."""
+OVERSAMPLING = 8
+"""Sentences drawn for each one asked for: in real text, half of them have no word with a replacement, and others no
+counterpart of their target's frequency."""
+LEAST_SPARE = 5000
+"""Sentences drawn besides those asked for, at the least."""
 CACHED = 20_000
 """Answers kept for neighbours that come up again, such as `the`."""
 CLEAR_MAJORITY = 0.6
@@ -191,7 +194,7 @@ def odd_man_out(survey: Survey, sizes: Sizes) -> Plan:
 
     return Plan(
         classify=classify,
-        capacity=lambda _: OVERSAMPLING * sizes.total,
+        capacity=lambda _: max(OVERSAMPLING * sizes.total, sizes.total + LEAST_SPARE),
         assemble=assemble,
         settings={
             "form_frequency": [low, high],

@@ -167,19 +167,16 @@ def _deal_evenly(instances: list[Instance], sizes: Sizes, random: Random) -> Spl
 
 def top_constituents(survey: Survey, sizes: Sizes) -> Plan:
     """The sequence of constituents below the sentence node (or of the root's dependents), 19 classes and OTHER."""
-    counts = {top: count for top, count in survey.tops.items() if top}
-    ranked = sorted(counts, key=lambda top: (-counts[top], top))
-    frequent = frozenset(top for top in ranked[:FREQUENT] if counts[top] >= LEAST_SENTENCES)
-    rest = sum(counts[top] for top in ranked if top not in frequent)
+    frequent, others = _choose_sequences(survey)
     if len(frequent) < 2:
         raise CannotBuildError(f"fewer than two sequences have {LEAST_SENTENCES} sentences or more")
     dropped: Counter[str] = Counter()
-    classes = len(frequent) + (rest >= LEAST_SENTENCES)
+    classes = len(frequent) + others
 
     def classify(facts: Facts) -> str | None:
         if facts.top in frequent:
             return facts.top
-        if facts.top and rest >= LEAST_SENTENCES:
+        if facts.top and others:
             return OTHER
         dropped["punctuation inside, no final punctuation, or a sequence of one" if not facts.top else "too rare"] += 1
         return None
@@ -195,9 +192,32 @@ def top_constituents(survey: Survey, sizes: Sizes) -> Plan:
         classify=classify,
         capacity=lambda _: sizes.total // classes + len(SPLITS),
         assemble=assemble,
-        settings={"classes": classes, "sequences_in_the_corpus": len(counts)},
+        settings={"classes": classes, "sequences_in_the_corpus": sum(map(bool, survey.tops))},
         dropped=dropped,
     )
+
+
+def _choose_sequences(survey: Survey) -> tuple[frozenset[str], bool]:
+    """Return the most frequent sequences, and whether the others are enough for a class.
+
+    A sentence that comes again and again makes a sequence frequent, but not a class: only different sentences count.
+    """
+    counts = {top: count for top, count in survey.tops.items() if top and count >= LEAST_SENTENCES}
+    ranked = sorted(counts, key=lambda top: (-counts[top], top))
+    found: dict[str, set[int]] = {top: set() for top in ranked}
+    rare: set[int] = set()
+    lacking = set(ranked[:FREQUENT])
+    for _, priority, facts in survey.records():
+        known = found.get(facts.top, rare)
+        if facts.top and len(known) < LEAST_SENTENCES:
+            known.add(priority)
+            if len(known) == LEAST_SENTENCES:
+                lacking.discard(facts.top)
+        if not lacking and len(rare) == LEAST_SENTENCES:
+            break
+    frequent = [top for top in ranked if len(found[top]) == LEAST_SENTENCES][:FREQUENT]
+    others = rare.union(*(found[top] for top in ranked if top not in frequent))
+    return frozenset(frequent), len(others) >= LEAST_SENTENCES
 
 
 def bigram_shift(survey: Survey, sizes: Sizes) -> Plan:

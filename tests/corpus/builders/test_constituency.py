@@ -57,6 +57,9 @@ def test_tense(tree: str, tense: object) -> None:
         ("(S (NP (EX There)) (VP (MD must) (VP (VB be) (NP (NNS ways)))))", ("NNS", "ways")),
         ("(S (NP (DT This) (NN time)) (NP (DT the) (NNS cats)) (VP (VBD slept)))", ("NNS", "cats")),
         ("(S (NP (DT The) (NNS cats)) (NP (JJ last) (NN night)) (VP (VBD slept)))", ("NNS", "cats")),
+        ("(S (NP-SBJ (DT The) (NNS cats)) (NP-TMP (JJ last) (NN spring)) (VP (VBD slept)))", ("NNS", "cats")),
+        ("(S (NP-VOC (NNS Friends)) (NP-SBJ (-NONE- *)) (VP (VB sleep)))", "no subject"),
+        ("(S (NP-SBJ-1 (NP-ADV (NNS cats)) (ADVP (RB here))) (VP (VBD slept)))", ("NNS", "cats")),
         ("(SQ (VBD Did) (NP (DT the) (NN dog)) (VP (VB bark)))", ("NN", "dog")),
         ("(SBARQ (WHADVP (WRB Why)) (SQ (VBZ is) (NP (DT the) (NN dog)) (ADJP (JJ wet))))", ("NN", "dog")),
         ("(S (NP (PRP She)) (VP (VBD slept)))", "the subject is no noun"),
@@ -79,6 +82,11 @@ def test_subject(tree: str, subject: object) -> None:
         ("(S (NP (PRP I)) (VP (MD will) (VP (VB have) (VP (VBN seen) (NP (NNS dogs))))))", ("NNS", "dogs")),
         ("(S (NP (PRP I)) (VP (VP (VBD saw) (NP (NNS dogs))) (CC and) (VP (VBD ate) (NP (NN ham)))))", ("NNS", "dogs")),
         ("(S (NP (PRP I)) (VP (VBD picked) (PRT (RP up)) (NP (DT a) (NN dog))))", ("NN", "dog")),
+        # by their functions, when and how much are no objects
+        ("(S (NP-SBJ (NNS Sales)) (VP (VBD rose) (NP-EXT (CD 11) (NN %))))", "no object"),
+        ("(S (NP-SBJ (PRP It)) (VP (VBD fell) (NP-TMP-2 (JJ last) (NN spring))))", "no object"),
+        ("(S (NP-SBJ (PRP I)) (VP (VBD saw) (NP-TMP=1 (DT that) (NN spring)) (NP (NNS dogs))))", ("NNS", "dogs")),
+        ("(S (NP-SBJ (PRP I)) (VP (VBD saw) (NP (NNS dogs)) (NP-LOC (NN home))))", ("NNS", "dogs")),
         # a comma begins something else
         ("(S (NP (PRP I)) (VP (VBD saw) (NP (NNS dogs)) (, ,) (NP (PRP$ my) (NN mouth))))", ("NNS", "dogs")),
         ("(S (NP (PRP It)) (VP (VBZ is) (NP (DT a) (NN dog))))", "the main verb takes no object"),
@@ -114,6 +122,7 @@ def test_a_tree_without_root_is_as_deep_as_with_it() -> None:
     ("tree", "top"),
     [
         ("(ROOT (S (NP (PRP I)) (VP (VBP go)) (. .)))", "NP_VP_."),
+        ("(ROOT (S (NP-TMP (NN today)) (NP-SBJ (PRP I)) (VP (VBP go)) (. .)))", "NP_NP_VP_."),
         ("(ROOT (S (CC But) (NP (PRP I)) (VP (VBP go)) (. !)))", "CC_NP_VP_."),
         ("(ROOT (SBARQ (WHNP (WP Who)) (SQ (VP (VBZ goes))) (. ?)))", "WHNP_SQ_."),
         ("(ROOT (SQ (VBD Did) (NP (PRP he)) (VP (VB go)) (. ?)))", "VBD_NP_VP_."),

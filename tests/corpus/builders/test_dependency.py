@@ -24,6 +24,7 @@ def facts(text: str) -> Facts:
 
 
 PAST, PRES = "Tense=Past/VerbForm=Fin", "Tense=Pres/VerbForm=Fin"
+ACTIVE, CONDITIONAL = "Tense=Past/VerbForm=Part/Voice=Act", "Mood=Cnd/VerbForm=Fin"
 
 
 @pytest.mark.parametrize(
@@ -41,6 +42,28 @@ PAST, PRES = "Tense=Past/VerbForm=Fin", "Tense=Pres/VerbForm=Fin"
             "a past participle with a present auxiliary",
         ),
         ("Gone/VERB/0/root/Tense=Past/VerbForm=Part", "the main verb is a participle"),
+        # a participle that is the ordinary past
+        (f"Muž/NOUN/2/nsubj Přišel/VERB/0/root/{ACTIVE}", ("PAST", "přišel")),
+        (f"Muž/NOUN/3/nsubj byl/AUX/3/cop/{ACTIVE} doma/ADV/0/root", ("PAST", "byl")),
+        (
+            f"Přišel/VERB/0/root/{ACTIVE} jsem/AUX/1/aux/{PRES} domů/ADV/1/advmod",
+            "a past participle with a present auxiliary",
+        ),
+        (f"Byl/AUX/3/cop/{ACTIVE} jsem/AUX/3/aux/{PRES} doma/ADV/0/root", "a past participle with a present auxiliary"),
+        (f"Přišel/VERB/0/root/{ACTIVE} by/AUX/1/aux/{CONDITIONAL} domů/ADV/1/advmod", "the main verb has no tense"),
+        (f"Přišedší/ADJ/2/amod/{ACTIVE} muž/NOUN/0/root", "the main verb has no tense"),
+        # a present auxiliary that makes a future, and one that does not
+        (
+            f"Er/PRON/3/nsubj wird/AUX/3/aux/{PRES} kommen/VERB/0/root/VerbForm=Inf",
+            "an infinitive with a present auxiliary",
+        ),
+        (
+            f"Er/PRON/3/nsubj wird/AUX/3/aux/{PRES} krank/ADJ/0/root sein/AUX/3/cop/VerbForm=Inf",
+            "an infinitive with a present auxiliary",
+        ),
+        (f"Er/PRON/3/nsubj wird/AUX/3/aux:pass/{PRES} gesehen/VERB/0/root/VerbForm=Part", ("PRES", "wird")),
+        (f"She/PRON/3/nsubj does/AUX/3/aux/{PRES} sleep/VERB/0/root/VerbForm=Inf", ("PRES", "does")),
+        (f"She/PRON/3/nsubj did/AUX/3/aux/{PAST} sleep/VERB/0/root/VerbForm=Inf", ("PAST", "did")),
         ("Go/VERB/0/root/Mood=Imp/VerbForm=Fin", "the main verb has no tense"),
         ("She/PRON/2/nsubj left/VERB/0/root/Tense=Past", ("PAST", "left")),
         ("A/X/0/root B/X/0/root", "several roots"),

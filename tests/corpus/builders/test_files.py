@@ -87,6 +87,7 @@ def test_bad_trees_are_an_error_or_counted(trees: Path, tmp_path: Path) -> None:
     code, out, err = probe("--trees", trees, "--output", tmp_path / "out", *SMALL)
     assert (code, out) == (2, "")
     assert err == (f"probe: {trees}:1201: an empty bracket. Correct the tree, or leave bad trees out with --skip-bad\n")
+    assert not (tmp_path / "out").exists()
     code, out, err = probe("--trees", trees, "--output", tmp_path / "out", "--skip-bad", *SMALL)
     assert code == 0
     sheet = json.loads((tmp_path / "out" / "datasheet.json").read_text(encoding="utf-8"))
@@ -108,6 +109,14 @@ def test_a_folder_with_something_in_it_is_left_alone(trees: Path, tmp_path: Path
         "datasheet.json",
         "datasheet.md",
     }
+
+
+def test_a_forced_build_leaves_only_what_its_datasheet_describes(trees: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    assert probe("--trees", trees, "--output", output, *SMALL)[0] == 0
+    assert (output / "past_present.txt").is_file()
+    assert probe("--trees", trees, "--output", output, "--force", "--task", "BShif,DepDepth", *SMALL)[0] == 0
+    assert {path.name for path in output.iterdir()} == {"bigram_shift.txt", "datasheet.json", "datasheet.md"}
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,14 @@ def test_labels_are_balanced(rows: Rows) -> None:
     assert counts == {(split, label): n for split, n in (("tr", 400), ("va", 40), ("te", 40)) for label in "CO"}
 
 
+def test_sentences_without_a_replacement_do_not_make_the_task_smaller(
+    make_corpus: Callable[[int, int], list[Sentence]], tmp_path: Path
+) -> None:
+    sheet = build(make_corpus(8, 1500), tmp_path, train=100, dev=10, test=10, tasks=["SOMO"]).tasks[0]
+    assert sheet.dropped["no replacement fits (of the sentences drawn)"] > 20
+    assert [sheet.size(split) for split in ("tr", "va", "te")] == [100, 10, 10]
+
+
 def test_too_few_words_are_the_reason(tmp_path: Path) -> None:
     corpus = [parse_tree(f"(S (NP (DT the) (NN n{i})) (VP (VBZ v{i}) (RB there)) (. .))") for i in range(30)]
     sheet = build(corpus, tmp_path, train=10, dev=2, test=2, tasks=["SOMO"]).tasks[0]

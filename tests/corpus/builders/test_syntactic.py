@@ -80,6 +80,18 @@ def test_the_nineteen_most_frequent_sequences_and_other(tmp_path: Path) -> None:
     assert (tmp_path / "top_constituents.txt").read_text(encoding="utf-8").count("\tOTHER\t") == 12
 
 
+def test_a_sentence_that_comes_again_makes_no_class(tmp_path: Path) -> None:
+    corpus = [parse_tree("(S (INTJ (UH No)) (VP (VBZ is) (RB not) (JJ so)) (. .))")] * 150
+    for kind in range(3):
+        corpus += [parse_tree(f"(S (NP (PRP it)) (X{kind} a{kind}b{n}) (VP (VBZ is) (JJ b)) (. .))") for n in range(30)]
+    sheet = build(corpus, tmp_path / "many", train=60, dev=6, test=6, tasks=["ToCo"]).tasks[0]
+    assert sheet.counts["tr"] == {f"NP_X{kind}_VP_.": 20 for kind in range(3)}
+    corpus += [parse_tree(f"(S (NP (PRP it)) (X{n} c{n}) (VP (VBZ is) (JJ b)) (. .))") for n in range(3, 14)]
+    sheet = build(corpus, tmp_path / "rest", train=40, dev=4, test=4, tasks=["ToCo"]).tasks[0]
+    assert sheet.counts["tr"] == {"OTHER": 10, **{f"NP_X{kind}_VP_.": 10 for kind in range(3)}}
+    assert "\tOTHER\tNo is not so .\n" in (tmp_path / "rest" / "top_constituents.txt").read_text(encoding="utf-8")
+
+
 def test_too_few_sequences_are_the_reason(tmp_path: Path) -> None:
     corpus = [parse_tree(f"(S (NP (PRP it)) (VP (VBZ is) (RB not) (JJ a{n})) (. .))") for n in range(50)]
     sheet = build(corpus, tmp_path, train=20, dev=2, test=2, tasks=["ToCo"]).tasks[0]
