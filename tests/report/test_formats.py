@@ -201,7 +201,7 @@ def test_what_differs_from_the_reference_is_marked(make_result):
     assert "‡*84.00" in render(results, reference="base")
     assert "**84.00**‡<br>±0.72" in render(results, "markdown", reference="base")
     assert r"\textbf{84.00}\rlap{$^\ddagger$}" in render(results, "latex", reference="base")
-    assert "†, ‡: differs from Base with p < .05, p < .01 (same test and correction)." in render(
+    assert "†, ‡: differs from Base with p < .05, p < .01 (same test; Holm's correction over the table)." in render(
         results, reference="base"
     )
     assert "‡" not in render(results)

@@ -57,11 +57,11 @@ def test_the_papers_table(paper_results):
     ]
     assert table.caption == (
         "Test accuracy in percent. Data: mini; preset: mini; seed 0, ± half the 95 % interval over test sentences "
-        "(Wilson's); other seeds may differ more."
+        "(Wilson's; the average's by MOVER); other seeds may differ more."
     )
     assert table.legend == (
         "best of its column, or not significantly worse (p ≥ .05 by McNemar's exact test or approximate randomisation; "
-        "Holm's correction over the table)."
+        "Holm's correction over all pairs of models in all columns)."
     )
     assert table.marks == ""
 
@@ -139,7 +139,7 @@ def test_several_seeds_give_the_mean_and_an_interval(make_result):
     assert values[AVERAGE].half_width() == "±2.43"
     assert table.caption == (
         "Test accuracy in percent. Data: mini; preset: mini; mean of 3 seeds (1, 5, 10), ± half the 95 % interval over "
-        "seeds and test sentences (Wilson's, with the effective sample size)."
+        "seeds and test sentences (Wilson's, with the effective sample size; the average's by MOVER)."
     )
     assert table.notes == ["2 cells of this table have not been run: EM WC seeds 5, 10"]
 
