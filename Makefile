@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test check bench golden fuzz kill-test clean
+.PHONY: run test check bench golden tables fuzz kill-test clean
 
 run: .venv/installed
 	$(BIN)/probe run --task all --aggregator all
@@ -23,6 +23,9 @@ bench: .venv/installed
 
 golden: .venv/installed-test
 	$(BIN)/python -m pytest tests/report --rewrite-goldens
+
+tables: .venv/installed-test
+	$(BIN)/python -m pytest tests/test_tables.py --rewrite-goldens
 
 fuzz: .venv/installed-test
 	$(BIN)/python -m tests.fuzzing --count 100000

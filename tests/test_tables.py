@@ -1,0 +1,62 @@
+"""The tables that the documents show are those that the records beside them give.
+
+`make tables` writes them anew.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from probing.report.formats import CLAIMS_HEADING, load_and_render
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+RESULTS = ROOT / "results"
+
+
+def render(folder: str, format: str = "markdown", **options: Any) -> str:
+    return load_and_render(RESULTS / folder, format, on_damaged=pytest.fail, **options)
+
+
+@pytest.mark.parametrize(
+    ("file", "folder", "options"),
+    [
+        ("table.md", "reference", {}),
+        ("encoders.md", "encoders", {}),
+        ("books/table.md", "books", {"reference": "base"}),
+        ("books/table.tex", "books", {"reference": "base", "format": "latex"}),
+        ("books/table.csv", "books", {"reference": "base", "format": "csv"}),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_table_is_that_of_its_records(
+    request: pytest.FixtureRequest, file: str, folder: str, options: dict[str, Any]
+) -> None:
+    path, text = RESULTS / file, render(folder, **options)
+    if request.config.getoption("--rewrite-goldens"):
+        path.write_text(text + "\n", encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == text + "\n"
+
+
+@pytest.mark.parametrize(
+    ("folder", "options"), [("reference", {}), ("encoders", {}), ("books", {"against_paper": True})]
+)
+def test_the_readme_shows_it(request: pytest.FixtureRequest, folder: str, options: dict[str, Any]) -> None:
+    table = render(folder, **options).partition(f"\n\n{CLAIMS_HEADING}")[0]
+    readme = README.read_text(encoding="utf-8")
+    if request.config.getoption("--rewrite-goldens"):
+        readme = replace_table(readme, folder, table)
+        README.write_text(readme, encoding="utf-8")
+    assert table in readme
+
+
+def replace_table(text: str, folder: str, table: str) -> str:
+    """Put a table, with its caption and notes, in the place of the one after the command that prints it."""
+    lines = text.split("\n")
+    command = next(n for n, line in enumerate(lines) if f"probe report --results results/{folder} " in line)
+    first = next(n for n in range(command, len(lines)) if lines[n].startswith("| Model"))
+    after = next(n for n in range(first, len(lines)) if lines[n] and not lines[n].startswith(("|", "Test ", "Note: ")))
+    return "\n".join([*lines[:first], *table.split("\n"), "", *lines[after:]])
