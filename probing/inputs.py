@@ -20,6 +20,10 @@ LARGEST = 10.0
 """No input of a standardised training sentence is larger: a column that is hardly ever used, as of a rare word, would
 else be blown up. Columns that are near a normal distribution stay below it by themselves."""
 
+CONSTANT = 1e-10
+"""A column whose deviation is a smaller share of its magnitude is constant but for rounding: two float32 numbers that
+are not the same differ by more."""
+
 
 def count_inputs(dim: int) -> int:
     """Return how many inputs vectors of a dimension have, or how many a layer of so many units gives."""
@@ -50,7 +54,9 @@ class Inputs:
                 squares += distances.sum(0)
                 farthest = torch.maximum(farthest, distances.amax(0))
             deviation = torch.maximum((squares / len(vectors)).sqrt(), farthest.sqrt() / LARGEST)
-            mean, scale = centre.float(), torch.where(deviation > 1e-9, 1 / deviation, 1.0).float()
+            magnitude = centre.abs() + farthest.sqrt()
+            varies = deviation > (CONSTANT * magnitude).clamp(min=torch.finfo(torch.float32).tiny)
+            mean, scale = centre.float(), torch.where(varies, 1 / deviation, 1.0).float()
         return cls(mean.to(device), scale.to(device), device)
 
     def make(self, vectors: Tensor) -> Tensor:
