@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from probing import probes
 from probing.display import Display
 from probing.errors import ProbingError
 from probing.report.formats import render
@@ -167,6 +168,20 @@ def test_controls_baselines_and_description_length_are_cells_beside_the_others(a
     text = render(load(results))
     assert "Selectivity: accuracy" in text
     assert "Compression: what the training labels take" in text
+
+
+def test_pieces_of_the_vectors_are_not_copied(answers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A piece is some rows of the file, for which vectors larger than memory have room."""
+    given = []
+    fit = probes.fit
+
+    def spy(probe: Any, train: probes.Vectors, dev: probes.Vectors, **options: Any) -> probes.Fitted:
+        given.append((len(train), len(train.vectors)))
+        return fit(probe, train, dev, **options)
+
+    monkeypatch.setattr(probes, "fit", spy)
+    start(answers, tmp_path / "results", probe="linear", mdl=True)
+    assert given == [(size, 120) for size in (120, 1, 2, 4, 8, 15, 30, 60)]
 
 
 def test_without_controls_nothing_changes(answers: Path, tmp_path: Path) -> None:
