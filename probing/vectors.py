@@ -24,6 +24,7 @@ from torch import Tensor
 from probing.cache import cache_folder
 from probing.dataset import SPLITS, IndexedTask, iterate_lines
 from probing.encoders.encoder import Recipe, as_matrix
+from probing.encoders.senteval import BatcherEncoder
 from probing.errors import ProbingError
 from probing.results import write_atomically
 from probing.tasks import Task
@@ -160,6 +161,8 @@ def _make_encode(name: str, encoder: Any, task: Task, data: IndexedTask) -> Call
     """Return a function that gives what the encoder returns for a range of sentences."""
     if hasattr(encoder, "rows"):
         return _make_lookup(name, encoder.rows(task, data.path), data.path)
+    if isinstance(encoder, BatcherEncoder):
+        encoder.begin(task)
     if hasattr(encoder, "prepare"):
         with _blaming(f"encoder {name!r}, {task.name}: prepare"):
             encoder.prepare(list(_sentences(data, 0, sum(map(len, data.splits.values())))))

@@ -19,8 +19,9 @@ from probing import vectors
 from probing.dataset import IndexedTask, load_task
 from probing.encoders.encoder import Recipe
 from probing.encoders.precomputed import PrecomputedVectors
+from probing.encoders.senteval import BatcherEncoder
 from probing.errors import ProbingError
-from probing.tasks import own_task
+from probing.tasks import get_task, own_task
 from probing.vectors import Entry, clear_cached, embed, list_cached
 
 RECIPE = Recipe(name="mine.py:Mine", label="Mine", version="1", load=lambda device: None)
@@ -204,6 +205,23 @@ def test_an_encoder_is_prepared_with_all_sentences(data: IndexedTask) -> None:
     fill(data, encoder)
     assert len(encoder.all) == 18
     assert encoder.all[0] == ["x", "yyy"]
+
+
+def test_a_batcher_knows_its_task_by_sentevals_name(data: IndexedTask) -> None:
+    seen = []
+
+    def prepare(params: Any, samples: Any) -> None:
+        seen.append(params.current_task)
+
+    def batcher(params: Any, batch: list[list[str]]) -> Any:
+        seen.append(params.current_task)
+        return [[len(tokens)] for tokens in batch]
+
+    encoder = BatcherEncoder(batcher, prepare, {})
+    embed(Entry.build(RECIPE, data, "float32"), encoder, get_task("SeLen"), data)
+    assert {*seen} == {"Length"}
+    embed(Entry.build(RECIPE, data, "float16"), BatcherEncoder(batcher, None, {}), get_task("Tense"), data)
+    assert seen[-1] == "Tense"
 
 
 def test_an_encoder_that_cannot_be_prepared_is_named(data: IndexedTask) -> None:
