@@ -135,8 +135,10 @@ PROBES = {
         min_steps=250,
     ),
     "senteval": senteval_probe(),
+    "senteval-mlp": dataclasses.replace(senteval_probe(nhid=50), name="senteval-mlp"),
 }
-"""`mlp`: one hidden layer, its size and dropout chosen on dev; `linear`: L2 chosen on dev; `senteval`: as SentEval."""
+"""`mlp`: one hidden layer, its size and dropout chosen on dev; `linear`: L2 chosen on dev; `senteval`: as SentEval with
+nhid 0, a linear classifier; `senteval-mlp`: as SentEval with nhid 50 and no dropout."""
 
 LINEAR_TASKS = ("WC",)
 """Tasks whose probe never has a hidden layer, in SentEval and in Conneau et al. (2018)."""

@@ -60,9 +60,16 @@ def test_a_frozen_encoder_is_recorded_like_a_model(answers: Path, tmp_path: Path
 
 def test_probes_seeds_and_kept_precision_are_cells_of_their_own(answers: Path, tmp_path: Path) -> None:
     results = tmp_path / "results"
-    for options in ({"probe": "senteval"}, {"dtype": "float16"}, {"seeds": [0, 1]}):
+    for options in ({"probe": "senteval"}, {"probe": "senteval-mlp"}, {"dtype": "float16"}, {"seeds": [0, 1]}):
         start(answers, results, **{"probe": "linear", **options})
-    assert len(load(results)) == 4
+    records = load(results)
+    assert len(records) == 5
+    named = {record.settings["probe"]["probe"]: record for record in records}
+    assert named["senteval"].settings["probe"] == {"probe": "senteval", "standardise": False}
+    assert named["senteval-mlp"].settings["probe"] == {"probe": "senteval-mlp", "standardise": False}
+    scores = named["senteval-mlp"].scores
+    assert scores is not None
+    assert {item["hidden"] for item in scores.configurations} == {50}
 
 
 def test_encoders_and_models_share_a_table(answers: Path, tmp_path: Path) -> None:
@@ -120,7 +127,7 @@ def test_the_transformer_plugged_in_is_the_base_model(answers: Path, tmp_path: P
         ({"fine_tune": True, "dtype": "float16"}, "--dtype is for frozen encoders and does not go with --fine-tune"),
         ({"fine_tune": True}, "--fine-tune needs a torch.nn.Module. Encoder 'length' made Length: probe it frozen"),
         ({"encoders": ["transformer"]}, "encoder 'transformer' could not be made: TypeError: make_transformer()"),
-        ({"probe": "knn"}, "unknown probe 'knn'. Known: mlp, linear, senteval"),
+        ({"probe": "knn"}, "unknown probe 'knn'. Known: mlp, linear, senteval, senteval-mlp"),
         ({"dtype": "int8"}, "unknown dtype 'int8'. Known: float32, float16"),
     ],
 )

@@ -71,6 +71,9 @@ def test_the_grids() -> None:
     assert {(item.hidden, item.dropout) for item in senteval.configurations} == {(50, 0.1)}
     assert (senteval.batch_size, senteval.passes, senteval.max_epochs) == (64, 4, 51)
     assert not senteval.standardise
+    named = [{item.hidden for item in probes.get_probe(name).configurations} for name in ("senteval", "senteval-mlp")]
+    assert named == [{0}, {50}]
+    assert probes.get_probe("senteval-mlp", task="WC").configurations == probes.PROBES["senteval"].configurations
     linear = probes.get_probe("mlp", task="WC").configurations
     assert linear == (Configuration(hidden=0),)
     assert probes.get_probe("mlp", task="Tense") is probes.PROBES["mlp"]
@@ -84,7 +87,9 @@ def test_an_epoch_on_few_sentences_has_several_passes() -> None:
 
 
 def test_an_unknown_probe() -> None:
-    with pytest.raises(ProbingError, match="unknown probe 'mpl'. Did you mean 'mlp'\\? Known: mlp, linear, senteval"):
+    with pytest.raises(
+        ProbingError, match="unknown probe 'mpl'. Did you mean 'mlp'\\? Known: mlp, linear, senteval, senteval-mlp"
+    ):
         probes.get_probe("mpl")
 
 
