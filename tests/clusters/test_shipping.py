@@ -147,3 +147,14 @@ def test_another_version_is_refused(
     monkeypatch.setattr(shipping, "__version__", "99")
     with pytest.raises(ProbingError, match=r"the run has probing .*, a machine of the cluster 99"):
         shipment.unpack(cluster.fetch)
+
+
+def test_a_machine_whose_cache_cannot_be_written_says_so(
+    cluster: Cluster, cache_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (cache_home / "file").write_text("not a folder", encoding="utf-8")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache_home / "file"))
+    with pytest.raises(
+        ProbingError, match=r"shipped: files cannot be written \(Not a directory\). Make room or set XDG"
+    ):
+        Parcel(Path("/no/such/file"), "0" * 64, 0).open(cluster.fetch)
