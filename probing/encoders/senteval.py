@@ -18,7 +18,7 @@ import numpy as np
 
 from probing.encoders.encoder import Recipe
 from probing.errors import ProbingError
-from probing.registry import hash_code, import_file
+from probing.registry import import_file
 from probing.tasks import Task
 
 
@@ -54,7 +54,7 @@ def make_recipe(target: str) -> Recipe:
         raise ProbingError(f"encoder {spec!r}: there is no file {target}")
     with _stand_in():
         try:
-            script = import_file(path)
+            script, version = import_file(path)
         except (Exception, SystemExit) as error:
             raise ProbingError(f"encoder {spec!r} could not be imported: {type(error).__name__}: {error}") from error
     batcher = getattr(script, "batcher", None)
@@ -65,7 +65,7 @@ def make_recipe(target: str) -> Recipe:
     return Recipe(
         name=f"senteval:{path.name}",
         label=path.stem,
-        version=hash_code(path),
+        version=version,
         load=lambda device: BatcherEncoder(batcher, getattr(script, "prepare", None), dict(settings)),
     )
 
