@@ -188,7 +188,11 @@ def main() -> None:
 @click.option("--layer", metavar="0..n|all|last", help="Of a Hugging Face model. [default: last]")
 @click.option("--pooling", metavar="mean|cls|max|last", help="Of a Hugging Face model. [default: mean]")
 @click.option("--dtype", metavar="float32|float16", help="How frozen vectors are kept. [default: float32]")
-@click.option("--probe", metavar="mlp|linear|senteval", help="The classifier on frozen vectors. [default: mlp]")
+@click.option(
+    "--probe",
+    metavar="mlp|linear|senteval|senteval-mlp",
+    help="The classifier on frozen vectors; the last two are SentEval's, with nhid 0 and 50. [default: mlp]",
+)
 @click.option("--fine-tune", is_flag=True, help="Train the encoder, a torch module, together with the head.")
 @click.option("--control", "controls", multiple=True, metavar=CONTROL, help=CONTROL_HELP)
 @click.option("--baselines", is_flag=True, help="Also probe sentence length and bag of words.")

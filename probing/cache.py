@@ -9,6 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from probing.errors import ProbingError
+
+
+class CacheError(ProbingError, OSError):
+    """The cache cannot be written: a mistake for whom needs it, a failed write for whom can do without."""
+
 
 def cache_folder(name: str) -> Path:
     """Return the folder of one kind of cached thing (below XDG_CACHE_HOME on Linux); it may not exist yet."""
@@ -18,20 +24,35 @@ def cache_folder(name: str) -> Path:
 
 
 @contextmanager
+def writing(folder: Path, what: str = "files") -> Iterator[None]:
+    """Turn what the system says while something is written to a folder of the cache into one line."""
+    try:
+        yield
+    except CacheError:
+        raise
+    except OSError as error:
+        raise CacheError(
+            f"{folder}: {what} cannot be written ({error.strerror or error}). "
+            "Make room or set XDG_CACHE_HOME to another folder, then start the same command again"
+        ) from None
+
+
+@contextmanager
 def new_folder(target: Path) -> Iterator[Path]:
     """Give a temporary folder to fill, which becomes `target` at the end, whole or not at all.
 
     Where another process was quicker, its folder stays.
     """
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
-    try:
-        yield temporary
-        temporary.chmod(0o755)
+    with writing(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
         try:
-            os.rename(temporary, target)
-        except OSError:
-            if not target.is_dir():
-                raise
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+            yield temporary
+            temporary.chmod(0o755)
+            try:
+                os.rename(temporary, target)
+            except OSError:
+                if not target.is_dir():
+                    raise
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)

@@ -20,6 +20,10 @@ LARGEST = 10.0
 """No input of a standardised training sentence is larger: a column that is hardly ever used, as of a rare word, would
 else be blown up. Columns that are near a normal distribution stay below it by themselves."""
 
+CONSTANT = 1e-10
+"""A column whose deviation is a smaller share of its magnitude is constant but for rounding: two float32 numbers that
+are not the same differ by more."""
+
 
 def count_inputs(dim: int) -> int:
     """Return how many inputs vectors of a dimension have, or how many a layer of so many units gives."""
@@ -35,22 +39,27 @@ class Inputs:
     device: torch.device
 
     @classmethod
-    def measure(cls, vectors: Tensor, *, standardise: bool, device: torch.device) -> Inputs:
-        """Return the inputs' scale, measured a block at a time so that the vectors need not fit into memory."""
+    def measure(cls, vectors: Tensor, rows: Tensor | None = None, *, standardise: bool, device: torch.device) -> Inputs:
+        """Return the inputs' scale on all vectors, or on those in some rows.
+
+        It is measured a block at a time so that the vectors need not fit into memory.
+        """
         dim = vectors.shape[1]
         total, squares = torch.zeros(dim, dtype=torch.float64), torch.zeros(dim, dtype=torch.float64)
         mean, scale, farthest = torch.zeros(dim), torch.ones(dim), torch.zeros(dim, dtype=torch.float64)
         if standardise:
-            rows = max(1, BLOCK_NUMBERS // dim)
-            for block in vectors.split(rows):
+            count, size = len(vectors if rows is None else rows), max(1, BLOCK_NUMBERS // dim)
+            for block in _read(vectors, rows, size):
                 total += block.sum(0, dtype=torch.float64)
-            centre = total / len(vectors)
-            for block in vectors.split(rows):
+            centre = total / count
+            for block in _read(vectors, rows, size):
                 distances = (block - centre).square_()
                 squares += distances.sum(0)
                 farthest = torch.maximum(farthest, distances.amax(0))
-            deviation = torch.maximum((squares / len(vectors)).sqrt(), farthest.sqrt() / LARGEST)
-            mean, scale = centre.float(), torch.where(deviation > 1e-9, 1 / deviation, 1.0).float()
+            deviation = torch.maximum((squares / count).sqrt(), farthest.sqrt() / LARGEST)
+            magnitude = centre.abs() + farthest.sqrt()
+            varies = deviation > (CONSTANT * magnitude).clamp(min=torch.finfo(torch.float32).tiny)
+            mean, scale = centre.float(), torch.where(varies, 1 / deviation, 1.0).float()
         return cls(mean.to(device), scale.to(device), device)
 
     def make(self, vectors: Tensor) -> Tensor:
@@ -63,11 +72,15 @@ class Inputs:
     def blocks(self, vectors: Tensor, order: Tensor | None = None, *, width: int = 1) -> Iterator[Tensor]:
         """Yield inputs of many sentences at a time, in the order given; of fewer if wider things are made of them."""
         rows = max(1, BLOCK_NUMBERS // max(width, count_inputs(vectors.shape[1])))
-        if order is None:
-            yield from map(self.make, vectors.split(rows))
-        else:
-            for indices in order.split(rows):
-                yield self.make(vectors.index_select(0, indices))
+        yield from map(self.make, _read(vectors, order, rows))
+
+
+def _read(vectors: Tensor, order: Tensor | None, size: int) -> Iterator[Tensor]:
+    """Yield all vectors, or some in the order given, so many at a time: no more of a mapped file is in memory."""
+    if order is None:
+        yield from vectors.split(size)
+    else:
+        yield from (vectors.index_select(0, rows) for rows in order.split(size))
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,8 +140,7 @@ class Probed:
         vectors, train = self.vectors.open(self.layer), job.task.splits["tr"]
 
         def take(part: Part) -> probes.Vectors:
-            chosen = vectors[part.split]
-            return probes.Vectors.build(chosen if part.rows is None else chosen[part.rows], part.labels)
+            return probes.Vectors.build(vectors[part.split], part.labels, part.rows)
 
         tokens_per_sentence = len(train.tokens) / len(train)
 

@@ -135,8 +135,10 @@ PROBES = {
         min_steps=250,
     ),
     "senteval": senteval_probe(),
+    "senteval-mlp": dataclasses.replace(senteval_probe(nhid=50), name="senteval-mlp"),
 }
-"""`mlp`: one hidden layer, its size and dropout chosen on dev; `linear`: L2 chosen on dev; `senteval`: as SentEval."""
+"""`mlp`: one hidden layer, its size and dropout chosen on dev; `linear`: L2 chosen on dev; `senteval`: as SentEval with
+nhid 0, a linear classifier; `senteval-mlp`: as SentEval with nhid 50 and no dropout."""
 
 LINEAR_TASKS = ("WC",)
 """Tasks whose probe never has a hidden layer, in SentEval and in Conneau et al. (2018)."""
@@ -151,22 +153,32 @@ def get_probe(name: str, *, task: str = "") -> Probe:
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """The vectors of a split (possibly mapped from a file) and its labels (S,)."""
+    """Vectors (possibly mapped from a file), and the labels (S,) of all of them or of those in some rows (S,)."""
 
     vectors: Tensor
     labels: Tensor
+    rows: Tensor | None = None
+    """No row twice."""
 
     @classmethod
-    def build(cls, vectors: Tensor, labels: Integers) -> Vectors:
-        return cls(vectors, torch.from_numpy(np.array(labels, np.int64)))
+    def build(cls, vectors: Tensor, labels: Integers, rows: Integers | None = None) -> Vectors:
+        chosen = None if rows is None else torch.from_numpy(np.array(rows, np.int64))
+        return cls(vectors, torch.from_numpy(np.array(labels, np.int64)), chosen)
+
+    def spread_labels(self) -> Tensor:
+        """Return a label for each vector; those of other rows are never looked at."""
+        if self.rows is None:
+            return self.labels
+        return torch.zeros(len(self.vectors), dtype=torch.int64).index_put_((self.rows,), self.labels)
 
     def __len__(self) -> int:
         return len(self.labels)
 
     def check(self, num_classes: int) -> None:
         """Make sure that there is a label for each vector, and a class for each label."""
-        if len(self.vectors) != len(self.labels) or not len(self.labels):
-            raise ValueError(f"{len(self.vectors)} vectors must have as many labels. Got {len(self.labels)} instead.")
+        count = len(self.vectors if self.rows is None else self.rows)
+        if count != len(self.labels) or not count:
+            raise ValueError(f"{count} vectors must have as many labels. Got {len(self.labels)} instead.")
         least, largest = int(self.labels.min()), int(self.labels.max())
         if least < 0 or largest >= num_classes:
             raise ValueError(f"labels must be 0 to {num_classes - 1}. Got {least} to {largest} instead.")
@@ -218,7 +230,7 @@ def fit(
     """Train all configurations of a probe together, each until it stops, and return the one that is best on dev."""
     for split in (train, dev):
         split.check(num_classes)
-    inputs = Inputs.measure(train.vectors, standardise=probe.standardise, device=device)
+    inputs = Inputs.measure(train.vectors, train.rows, standardise=probe.standardise, device=device)
     grid = Grid.build(
         [(item.hidden, item.dropout, item.weight_decay) for item in probe.configurations],
         input_dim=train.vectors.shape[1],
@@ -281,10 +293,11 @@ def _train_epoch(
     probe: Probe, grid: Grid, inputs: Inputs, train: Vectors, shuffler: torch.Generator, epoch: int
 ) -> dict[int, float]:
     """Pass over the training split and return each configuration's mean loss."""
-    losses = []
+    losses, labels = [], train.spread_labels()
     for _ in range(probe.count_passes(len(train))):
         order = torch.randperm(len(train), generator=shuffler)
-        losses.append(grid.train(Batches(inputs, train.vectors, train.labels, order, probe.batch_size)))
+        rows = order if train.rows is None else train.rows[order]
+        losses.append(grid.train(Batches(inputs, train.vectors, labels, rows, probe.batch_size)))
     means = torch.stack(losses).mean(0).tolist()
     if not all(map(math.isfinite, means)):
         raise NonFiniteLossError(f"the probe's loss became {means} in epoch {epoch}. Look at the encoder's vectors")
@@ -295,7 +308,7 @@ def _score(grid: Grid, inputs: Inputs, split: Vectors) -> dict[int, float]:
     """Return each configuration's accuracy in percent."""
     right = torch.zeros(len(grid.active), dtype=torch.int64, device=inputs.device)
     start = 0
-    for block in inputs.blocks(split.vectors, width=grid.width):
+    for block in inputs.blocks(split.vectors, split.rows, width=grid.width):
         labels = split.labels[start : start + len(block)].to(inputs.device)
         right += (grid.predict(block) == labels).sum(1)
         start += len(block)

@@ -5,7 +5,6 @@ Nothing is imported before it is named.
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import importlib.metadata
 import importlib.util
@@ -17,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from probing.errors import ProbingError, unknown
+from probing.neighbours import NEIGHBOURS, hash_code
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Found:
     """How tables call it."""
     object: Any
     version: str
-    """Changes when the object's code may have changed: a version number, or the hash of its file."""
+    """Changes when the object's code may have changed: a version number, or the hash of its file and neighbours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +74,9 @@ class Registry:
             path = Path(source)
             if not path.is_file():
                 raise ProbingError(f"{self.kind} {spec!r}: there is no file {source}")
-            module, version = self._load(spec, lambda: import_file(path)), hash_code(path)
+            module, version = self._load(spec, lambda: import_file(path))
         else:
-            module = self._load(spec, lambda: importlib.import_module(source))
+            module = self._load(spec, lambda: _import_module(source))
             version = hash_code(Path(module.__file__)) if getattr(module, "__file__", None) else "unknown"
         if not hasattr(module, attribute):
             public = [name for name in vars(module) if not name.startswith("_")]
@@ -100,11 +100,18 @@ def _import_target(target: str) -> Any:
     return getattr(importlib.import_module(module), attribute)
 
 
-def import_file(path: Path) -> ModuleType:
-    """Import a Python file that is on no path, once for each content."""
-    name = f"probing_plugin_{path.stem}_{hash_code(path)[:8]}"
+def _import_module(name: str) -> ModuleType:
+    """Import a module that is installed, or lies in the current folder."""
+    NEIGHBOURS.look_into(Path.cwd())
+    return importlib.import_module(name)
+
+
+def import_file(path: Path) -> tuple[ModuleType, str]:
+    """Import a Python file that is on no path, once for each version of it; return the module and its version."""
+    version = NEIGHBOURS.admit(path)
+    name = f"probing_plugin_{path.stem}_{version[:8]}"
     if name in sys.modules:
-        return sys.modules[name]
+        return sys.modules[name], version
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
@@ -115,12 +122,7 @@ def import_file(path: Path) -> ModuleType:
     except BaseException:
         del sys.modules[name]
         raise
-    return module
-
-
-def hash_code(path: Path) -> str:
-    """Return the version of a Python file: the hash of its text."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return module, version
 
 
 AGGREGATORS = Registry(

@@ -32,7 +32,7 @@ DOWNSTREAM = (
 """SentEval's other tasks, which are not here."""
 
 CLASSIFIER_KEYS = ("nhid", "optim", "batch_size", "tenacity", "epoch_size", "max_epoch", "dropout")
-"""What params['classifier'] can say."""
+"""What params['classifier'] can say; SentEval ignores the rest."""
 
 logger = logging.getLogger(__name__)
 
@@ -51,6 +51,9 @@ class SE:
         self.prepare = prepare or (lambda params, samples: None)
         self.list_tasks = [task.senteval for task in TASKS]
         self.results: dict[str, Any] = {}
+        for key in self.params.classifier:
+            if key not in CLASSIFIER_KEYS:
+                logger.warning("ignored: %s", unknown("key of params['classifier']", str(key), CLASSIFIER_KEYS))
 
     def eval(self, name: str | list[str] | tuple[str, ...]) -> dict[str, Any]:
         """Return the scores of a task, or of each of several."""
@@ -149,10 +152,9 @@ class Embedded:
 
 def _score_torch(embedded: Embedded, params: DotDict) -> tuple[float, float]:
     """Train SentEval's classifier and return its dev and test accuracy."""
-    unknown_keys = [key for key in params.classifier if key not in CLASSIFIER_KEYS]
-    if unknown_keys:
-        raise unknown("key of params['classifier']", unknown_keys[0], CLASSIFIER_KEYS)
-    probe = probes.senteval_probe(**params.classifier)
+    probe = probes.senteval_probe(
+        **{key: params.classifier[key] for key in CLASSIFIER_KEYS if key in params.classifier}
+    )
     if embedded.task.name in probes.LINEAR_TASKS:
         probe = probe.without_hidden_layer()
     splits = {

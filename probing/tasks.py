@@ -135,6 +135,11 @@ def get_task(name: str) -> Task:
     return task
 
 
+def is_spelling(name: str) -> bool:
+    """Tell whether a name stands for one of the tasks."""
+    return name.lower() in _BY_SPELLING
+
+
 def get_tasks(names: Iterable[str]) -> list[Task]:
     """Return the tasks named (comma-separated names and `all` allowed), in the table's order, each once."""
     wanted = [part.strip() for name in names for part in name.split(",")]

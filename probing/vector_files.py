@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from probing.errors import ProbingError
+from probing.cache import writing
 from probing.results import write_atomically
 
 SECONDS_BETWEEN_SAVES = 2.0
@@ -47,17 +47,21 @@ class VectorFiles:
         except (OSError, ValueError, KeyError, TypeError):  # nothing there yet, or damaged
             files._close()
             shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir(parents=True)
+            with writing(folder, "vectors"):
+                folder.mkdir(parents=True)
             files = cls(folder, names, counts, dtype)
         try:
             yield files
         finally:
-            files._save()
-            files._close()
+            try:
+                with writing(folder, "vectors"):
+                    files._save()
+            finally:
+                files._close()
 
     def append(self, vectors: NDArray[Any]) -> None:
         """Write the vectors (n, layers, dim) of the next rows."""
-        try:
+        with writing(self.folder, "vectors"):
             if not self._files:
                 self.dim = vectors.shape[2]
                 self._create()
@@ -68,11 +72,6 @@ class VectorFiles:
             self.rows += len(vectors)
             if time.monotonic() - self._saved > SECONDS_BETWEEN_SAVES:
                 self._save()
-        except OSError as error:
-            raise ProbingError(
-                f"{self.folder}: vectors cannot be written ({error.strerror or error}). "
-                "Make room or set XDG_CACHE_HOME to another folder, then start the same command again"
-            ) from None
 
     def _resume(self) -> None:
         progress = json.loads((self.folder / PROGRESS).read_text(encoding="utf-8"))

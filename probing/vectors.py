@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -21,9 +22,10 @@ from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 from torch import Tensor
 
-from probing.cache import cache_folder
+from probing.cache import cache_folder, writing
 from probing.dataset import SPLITS, IndexedTask, iterate_lines
 from probing.encoders.encoder import Recipe, as_matrix
+from probing.encoders.senteval import BatcherEncoder
 from probing.errors import ProbingError
 from probing.results import write_atomically
 from probing.tasks import Task
@@ -74,7 +76,7 @@ class Entry:
 
     @property
     def is_complete(self) -> bool:
-        return (self.folder / "about.json").is_file()
+        return os.path.isfile(self.folder / "about.json")  # never an error, as where the cache cannot be looked into
 
     def file(self, layer: int | None) -> Path:
         """Return the file of a layer's vectors."""
@@ -111,7 +113,8 @@ def embed(
         file_names = [_file_name(layer) for layer in layers or [None]]
         with VectorFiles.open(entry.partial, file_names, counts, dtype) as files:
             about = {**entry.about, "task": task.name, "sentences": total}
-            write_atomically(entry.partial / "about.json", json.dumps(about, indent=1) + "\n")
+            with writing(entry.partial, "vectors"):
+                write_atomically(entry.partial / "about.json", json.dumps(about, indent=1) + "\n")
             encode = _make_encode(name, encoder, task, data)
             on_progress(files.rows)
             for start in range(files.rows, total, BATCH):
@@ -123,19 +126,21 @@ def embed(
                 files.append(as_matrix(name, batch, stop - start, vectors, **shape))
                 on_progress(files.rows)
         shutil.rmtree(entry.folder, ignore_errors=True)  # what is left of an entry that was being deleted
-        entry.partial.rename(entry.folder)
+        with writing(entry.folder, "vectors"):
+            entry.partial.rename(entry.folder)
 
 
 @contextmanager
 def _lock(partial: Path, what: str) -> Iterator[None]:
     """Keep others from the same vectors; where one is at them, wait."""
-    partial.parent.mkdir(parents=True, exist_ok=True)
     lock = _lock_of(partial)
-    try:
-        held = lock.acquire(timeout=0)
-    except Timeout:
-        logger.info("%s: another process is embedding the same sentences; waiting for it", what)
-        held = lock.acquire()
+    with writing(partial.parent, "vectors"):
+        partial.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            held = lock.acquire(timeout=0)
+        except Timeout:
+            logger.info("%s: another process is embedding the same sentences; waiting for it", what)
+            held = lock.acquire()
     with held:
         yield
         Path(lock.lock_file).unlink(missing_ok=True)  # after a failure it stays: others may be waiting for it
@@ -160,6 +165,8 @@ def _make_encode(name: str, encoder: Any, task: Task, data: IndexedTask) -> Call
     """Return a function that gives what the encoder returns for a range of sentences."""
     if hasattr(encoder, "rows"):
         return _make_lookup(name, encoder.rows(task, data.path), data.path)
+    if isinstance(encoder, BatcherEncoder):
+        encoder.begin(task)
     if hasattr(encoder, "prepare"):
         with _blaming(f"encoder {name!r}, {task.name}: prepare"):
             encoder.prepare(list(_sentences(data, 0, sum(map(len, data.splits.values())))))

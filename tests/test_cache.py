@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from probing.cache import cache_folder, new_folder
+from probing.cache import CacheError, cache_folder, new_folder, writing
+from probing.errors import ProbingError
 
 
 def names(folder):
@@ -60,7 +61,31 @@ def test_a_file_in_the_way_is_an_error(tmp_path):
             (temporary / "a").write_text("1")
 
     (tmp_path / "target").write_text("a file")
-    with pytest.raises(OSError):
+    with pytest.raises(
+        ProbingError, match=r"target: files cannot be written \(Not a directory\). Make room or set XDG"
+    ):
         fill()
     assert names(tmp_path) == ["target"]
     assert (tmp_path / "target").read_text() == "a file"
+
+
+def test_a_cache_that_is_a_file_is_one_line(tmp_path):
+    (tmp_path / "file").write_text("not a folder")
+    with pytest.raises(ProbingError) as caught, new_folder(tmp_path / "file" / "probing" / "x"):
+        pytest.fail("there is no folder to fill")
+    assert str(caught.value) == (
+        f"{tmp_path}/file/probing/x: files cannot be written (Not a directory). "
+        "Make room or set XDG_CACHE_HOME to another folder, then start the same command again"
+    )
+
+
+def test_who_can_do_without_the_cache_sees_a_failed_write(tmp_path):
+    with pytest.raises(OSError) as caught, writing(tmp_path, "a"), writing(tmp_path / "inner", "b"):
+        raise PermissionError(13, "Permission denied")
+    assert isinstance(caught.value, CacheError)
+    assert str(caught.value).startswith(f"{tmp_path}/inner: b cannot be written (Permission denied). ")
+
+
+def test_other_mistakes_stay_what_they_are(tmp_path):
+    with pytest.raises(ProbingError, match="^mine$"), new_folder(tmp_path / "x"):
+        raise ProbingError("mine")

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from probing import probes
 from probing.display import Display
 from probing.errors import ProbingError
 from probing.report.formats import render
@@ -59,9 +60,16 @@ def test_a_frozen_encoder_is_recorded_like_a_model(answers: Path, tmp_path: Path
 
 def test_probes_seeds_and_kept_precision_are_cells_of_their_own(answers: Path, tmp_path: Path) -> None:
     results = tmp_path / "results"
-    for options in ({"probe": "senteval"}, {"dtype": "float16"}, {"seeds": [0, 1]}):
+    for options in ({"probe": "senteval"}, {"probe": "senteval-mlp"}, {"dtype": "float16"}, {"seeds": [0, 1]}):
         start(answers, results, **{"probe": "linear", **options})
-    assert len(load(results)) == 4
+    records = load(results)
+    assert len(records) == 5
+    named = {record.settings["probe"]["probe"]: record for record in records}
+    assert named["senteval"].settings["probe"] == {"probe": "senteval", "standardise": False}
+    assert named["senteval-mlp"].settings["probe"] == {"probe": "senteval-mlp", "standardise": False}
+    scores = named["senteval-mlp"].scores
+    assert scores is not None
+    assert {item["hidden"] for item in scores.configurations} == {50}
 
 
 def test_encoders_and_models_share_a_table(answers: Path, tmp_path: Path) -> None:
@@ -119,7 +127,7 @@ def test_the_transformer_plugged_in_is_the_base_model(answers: Path, tmp_path: P
         ({"fine_tune": True, "dtype": "float16"}, "--dtype is for frozen encoders and does not go with --fine-tune"),
         ({"fine_tune": True}, "--fine-tune needs a torch.nn.Module. Encoder 'length' made Length: probe it frozen"),
         ({"encoders": ["transformer"]}, "encoder 'transformer' could not be made: TypeError: make_transformer()"),
-        ({"probe": "knn"}, "unknown probe 'knn'. Known: mlp, linear, senteval"),
+        ({"probe": "knn"}, "unknown probe 'knn'. Known: mlp, linear, senteval, senteval-mlp"),
         ({"dtype": "int8"}, "unknown dtype 'int8'. Known: float32, float16"),
     ],
 )
@@ -167,6 +175,20 @@ def test_controls_baselines_and_description_length_are_cells_beside_the_others(a
     text = render(load(results))
     assert "Selectivity: accuracy" in text
     assert "Compression: what the training labels take" in text
+
+
+def test_pieces_of_the_vectors_are_not_copied(answers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A piece is some rows of the file, for which vectors larger than memory have room."""
+    given = []
+    fit = probes.fit
+
+    def spy(probe: Any, train: probes.Vectors, dev: probes.Vectors, **options: Any) -> probes.Fitted:
+        given.append((len(train), len(train.vectors)))
+        return fit(probe, train, dev, **options)
+
+    monkeypatch.setattr(probes, "fit", spy)
+    start(answers, tmp_path / "results", probe="linear", mdl=True)
+    assert given == [(size, 120) for size in (120, 1, 2, 4, 8, 15, 30, 60)]
 
 
 def test_without_controls_nothing_changes(answers: Path, tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def check(probe: Probe, arguments: list[str], line: str) -> None:
         ("--encoder huggingface:no --layer x", "--layer must be a number from 0, all or last. Got 'x'\n"),
         ("--encoder huggingface:no --pooling nope", "unknown pooling 'nope'. Known: mean, cls, max, last\n"),
         ("--encoder length --dtype int8", "unknown dtype 'int8'. Known: float32, float16\n"),
-        ("--encoder length --probe svm", "unknown probe 'svm'. Known: mlp, linear, senteval\n"),
+        ("--encoder length --probe svm", "unknown probe 'svm'. Known: mlp, linear, senteval, senteval-mlp\n"),
         ("--probe mlp", "--probe goes with --encoder: see `probe encoders`\n"),
         (
             "--fine-tune --encoder length",

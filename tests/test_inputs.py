@@ -29,6 +29,29 @@ def test_vectors_are_standardised_by_the_training_split() -> None:
     assert torch.equal(raw[:, :6], vectors)
 
 
+@pytest.mark.parametrize("factor", [1e-35, 1e-11, 1e-9, 1e9, 1e30])
+def test_vectors_of_any_size_are_standardised(factor: float) -> None:
+    vectors = VECTORS * factor
+    made = Inputs.measure(vectors, standardise=True, device=CPU).make(vectors)
+    expected = Inputs.measure(VECTORS, standardise=True, device=CPU).make(VECTORS)
+    torch.testing.assert_close(made, expected, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, -1e-30, 1 / 3 * 1e10, 3e38])
+def test_a_constant_column_is_not_blown_up(value: float) -> None:
+    vectors = torch.full((10_000, 3), value)
+    measured = Inputs.measure(vectors, standardise=True, device=CPU)
+    assert measured.scale.tolist() == [1.0] * 3
+    assert (measured.make(vectors)[:, :3] == 0).all()
+
+
+def test_the_smallest_difference_counts() -> None:
+    vectors = torch.full((1000, 1), 1000.0)
+    vectors[::2] = torch.nextafter(torch.tensor(1000.0), torch.tensor(0.0))
+    made = Inputs.measure(vectors, standardise=True, device=CPU).make(vectors)
+    assert made[:, 0].std(correction=0) == pytest.approx(1.0)
+
+
 def test_a_column_that_is_hardly_ever_used_is_not_blown_up() -> None:
     vectors = torch.zeros(10_000, 2)
     vectors[7, 0] = 1.0  # a rare word: by its deviation alone it would become 100

@@ -52,6 +52,17 @@ def test_one_seed_gives_the_same_numbers(name: str) -> None:
     assert first.candidates != other.candidates
 
 
+@pytest.mark.parametrize("name", ["mlp", "senteval"])
+def test_rows_of_a_file_give_the_numbers_of_a_copy(name: str) -> None:
+    probe = dataclasses.replace(probes.PROBES[name], max_epochs=3, min_steps=0)
+    places = np.random.default_rng(0).permutation(300)
+    parts = [Vectors.build(TRAIN.vectors, TRAIN.labels.numpy()[rows], rows) for rows in (places[:170], places[170:])]
+    copies = [Vectors.build(part.vectors[part.rows], part.labels.numpy()) for part in parts]
+    from_rows, from_copies = run(probe, *parts), run(probe, *copies)
+    assert from_rows.candidates == from_copies.candidates
+    assert from_rows.predict(TEST.vectors).tolist() == from_copies.predict(TEST.vectors).tolist()
+
+
 def test_the_grids() -> None:
     mlp = probes.PROBES["mlp"].configurations
     assert {(item.hidden, item.dropout) for item in mlp} == {(h, d) for h in (50, 100, 200) for d in (0, 0.1, 0.2)}
@@ -60,6 +71,9 @@ def test_the_grids() -> None:
     assert {(item.hidden, item.dropout) for item in senteval.configurations} == {(50, 0.1)}
     assert (senteval.batch_size, senteval.passes, senteval.max_epochs) == (64, 4, 51)
     assert not senteval.standardise
+    named = [{item.hidden for item in probes.get_probe(name).configurations} for name in ("senteval", "senteval-mlp")]
+    assert named == [{0}, {50}]
+    assert probes.get_probe("senteval-mlp", task="WC").configurations == probes.PROBES["senteval"].configurations
     linear = probes.get_probe("mlp", task="WC").configurations
     assert linear == (Configuration(hidden=0),)
     assert probes.get_probe("mlp", task="Tense") is probes.PROBES["mlp"]
@@ -73,7 +87,9 @@ def test_an_epoch_on_few_sentences_has_several_passes() -> None:
 
 
 def test_an_unknown_probe() -> None:
-    with pytest.raises(ProbingError, match="unknown probe 'mpl'. Did you mean 'mlp'\\? Known: mlp, linear, senteval"):
+    with pytest.raises(
+        ProbingError, match="unknown probe 'mpl'. Did you mean 'mlp'\\? Known: mlp, linear, senteval, senteval-mlp"
+    ):
         probes.get_probe("mpl")
 
 

@@ -57,7 +57,7 @@ def test_the_rows_of_a_run(
         ([], {"baselines": True, "layer": "1"}, "--layer goes with --encoder: see `probe encoders`"),
         ([], {"baselines": True, "fine_tune": True}, "--fine-tune goes with --encoder: see `probe encoders`"),
         ([], {"probe": "linear"}, "--probe goes with --encoder: see `probe encoders`"),
-        ([], {"baselines": True, "probe": "knn"}, "unknown probe 'knn'. Known: mlp, linear, senteval"),
+        ([], {"baselines": True, "probe": "knn"}, "unknown probe 'knn'. Known: mlp, linear, senteval, senteval-mlp"),
         (["length"], {"dtype": "int8"}, "unknown dtype 'int8'. Known: float32, float16"),
         (["length"], {"controls": ["random-encoder"]}, "encoder 'length' has no untrained form. huggingface:"),
     ],

@@ -145,10 +145,6 @@ def test_a_task_that_is_not_here(task_path: str, name: Any, text: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        (
-            {"classifier": {"nhid": 0, "tenacty": 3}},
-            "unknown key of params['classifier'] 'tenacty'. Did you mean 'tena",
-        ),
         ({"classifier": {"optim": "adam"}}, "params['classifier'] must say how many hidden units there are"),
         (
             {"classifier": {"nhid": 0, "batch_size": 0}},
@@ -166,6 +162,20 @@ def test_params_that_are_wrong(task_path: str, changes: dict[str, Any], text: st
     with pytest.raises(ProbingError) as error:
         senteval.engine.SE(make_params(task_path) | changes, batcher, prepare).eval("Length")
     assert str(error.value).startswith(text)
+
+
+def test_a_key_that_sentevals_classifier_does_not_know_is_ignored(
+    task_path: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    params = make_params(task_path)
+    expected = senteval.engine.SE(params, batcher, prepare).eval("Length")
+    assert not caplog.messages
+    params["classifier"]["tenacty"] = 3
+    assert senteval.engine.SE(params, batcher, prepare).eval("Length") == expected
+    (message,) = caplog.messages
+    assert message.startswith(
+        "ignored: unknown key of params['classifier'] 'tenacty'. Did you mean 'tenacity'? Known: "
+    )
 
 
 def test_a_wrong_return_names_the_batch(task_path: str) -> None:

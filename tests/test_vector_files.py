@@ -102,3 +102,18 @@ def test_a_full_disk_is_one_line_and_loses_nothing(tmp_path: Path, monkeypatch: 
         with pytest.raises(ProbingError, match=r"x: vectors cannot be written \(No space left on device\). Make room"):
             write(tmp_path / "x", [10])
     assert write(tmp_path / "x", [10]) == [4]
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder", encoding="utf-8")
+    with pytest.raises(ProbingError, match=r"x: vectors cannot be written \(Not a directory\). Make room or set XDG"):
+        write(tmp_path / "file" / "x", [10])
+
+
+def test_a_disk_that_fails_at_the_end_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(file: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(vector_files.os, "fsync", fail)
+    with pytest.raises(ProbingError, match=r"x: vectors cannot be written \(Input/output error\)"):
+        write(tmp_path / "x", [4])

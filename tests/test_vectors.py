@@ -19,8 +19,9 @@ from probing import vectors
 from probing.dataset import IndexedTask, load_task
 from probing.encoders.encoder import Recipe
 from probing.encoders.precomputed import PrecomputedVectors
+from probing.encoders.senteval import BatcherEncoder
 from probing.errors import ProbingError
-from probing.tasks import own_task
+from probing.tasks import get_task, own_task
 from probing.vectors import Entry, clear_cached, embed, list_cached
 
 RECIPE = Recipe(name="mine.py:Mine", label="Mine", version="1", load=lambda device: None)
@@ -206,6 +207,23 @@ def test_an_encoder_is_prepared_with_all_sentences(data: IndexedTask) -> None:
     assert encoder.all[0] == ["x", "yyy"]
 
 
+def test_a_batcher_knows_its_task_by_sentevals_name(data: IndexedTask) -> None:
+    seen = []
+
+    def prepare(params: Any, samples: Any) -> None:
+        seen.append(params.current_task)
+
+    def batcher(params: Any, batch: list[list[str]]) -> Any:
+        seen.append(params.current_task)
+        return [[len(tokens)] for tokens in batch]
+
+    encoder = BatcherEncoder(batcher, prepare, {})
+    embed(Entry.build(RECIPE, data, "float32"), encoder, get_task("SeLen"), data)
+    assert {*seen} == {"Length"}
+    embed(Entry.build(RECIPE, data, "float16"), BatcherEncoder(batcher, None, {}), get_task("Tense"), data)
+    assert seen[-1] == "Tense"
+
+
 def test_an_encoder_that_cannot_be_prepared_is_named(data: IndexedTask) -> None:
     class Unprepared(Lengths):
         def prepare(self, sentences: list[list[str]]) -> None:
@@ -354,3 +372,43 @@ def test_about_says_what_the_vectors_are(data: IndexedTask) -> None:
     about = json.loads((fill(data, Lengths()).folder / "about.json").read_text(encoding="utf-8"))
     assert about["encoder"] == "mine.py:Mine"
     assert about["data"] == data.sha256
+
+
+def test_a_cache_that_cannot_be_written_is_one_line(
+    data: IndexedTask, cache_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (cache_home / "file").write_text("not a folder")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache_home / "file"))
+    with pytest.raises(ProbingError) as error:
+        fill(data, Lengths())
+    assert str(error.value) == (
+        f"{cache_home}/file/probing/vectors: vectors cannot be written (Not a directory). "
+        "Make room or set XDG_CACHE_HOME to another folder, then start the same command again"
+    )
+
+
+@pytest.mark.parametrize("step", ["FileLock.acquire", "Path.mkdir", "Path.rename", "write_atomically"])
+def test_a_cache_that_is_read_only_is_one_line(data: IndexedTask, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    def deny(*arguments: Any, **options: Any) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(f"probing.vectors.{step}", deny)
+        with pytest.raises(
+            ProbingError, match=r": vectors cannot be written \(Permission denied\). Make room or set XDG"
+        ):
+            fill(data, Lengths())
+    fill(data, Lengths())
+
+
+def test_a_cache_that_cannot_be_looked_into_has_nothing(data: IndexedTask, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = fill(data, Lengths())
+
+    def deny(*arguments: Any, **options: Any) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    for name in ("os.stat", "pathlib.Path.stat"):
+        monkeypatch.setattr(name, deny)
+    complete = entry.is_complete
+    monkeypatch.undo()
+    assert not complete

@@ -17,7 +17,7 @@ from typing import Any
 from filelock import FileLock
 
 from probing import __version__
-from probing.cache import cache_folder, new_folder
+from probing.cache import cache_folder, new_folder, writing
 from probing.cells import Cell
 from probing.errors import ProbingError
 from probing.methods import FineTuned, Probed, Trained
@@ -41,8 +41,11 @@ class Parcel:
             if _hash(self.path) == self.sha256:
                 return self.path
         folder = cache_folder("shipped") / self.sha256
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(f"{folder}.lock"):  # one process of a machine fetches it, the others wait
+        lock = FileLock(f"{folder}.lock")
+        with writing(folder.parent):
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            held = lock.acquire()
+        with held:  # one process of a machine fetches it, the others wait
             if not folder.is_dir():
                 content = fetch(self.handle)
                 if hashlib.sha256(content).hexdigest() != self.sha256:

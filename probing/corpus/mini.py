@@ -7,6 +7,7 @@ machine; other code (of the grammar or of the builders) or other sizes make a ne
 from __future__ import annotations
 
 import hashlib
+import os
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from random import Random
@@ -28,7 +29,7 @@ SEED = 0
 def ensure_mini() -> Path:
     """Return the folder of the ten task files, which are generated (in seconds) unless they are there already."""
     folder = cache_folder("mini") / _name_version()
-    if folder.is_dir():
+    if os.path.isdir(folder):  # never an error, as where the cache cannot be looked into
         return folder
     with _show_status(), new_folder(folder) as temporary:
         sheet = builders.build(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from probing.encoders.encoder import Recipe
-from probing.encoders.model_files import describe_version, draw_weights, loading, short_name
+from probing.encoders.model_files import describe_version, draw_weights, full_name, loading, short_name
 from probing.errors import ProbingError, unknown
 
 BATCH = 64
@@ -37,7 +37,7 @@ def make_recipe(target: str, *, layer: str, pooling: str) -> Recipe:
         num_layers = int(config.get_text_config().num_hidden_layers)
     layers = _choose_layers(spec, layer, num_layers)
     return Recipe(
-        name=f"huggingface:{short_name(target)}",
+        name=f"huggingface:{full_name(target)}",
         label=short_name(target),
         version=f"{describe_version(spec, target)}; transformers {library}",
         settings={"pooling": pooling},

@@ -1,10 +1,11 @@
-"""Models of the Hugging Face libraries: their version, their short name, and what goes wrong when they are loaded."""
+"""Models of the Hugging Face libraries: their version, their names, and what goes wrong when they are loaded."""
 
 from __future__ import annotations
 
 import hashlib
 import importlib.metadata
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,24 +17,57 @@ from probing.errors import ProbingError
 
 
 def short_name(target: str) -> str:
-    """Return a model's name without its owner or folder."""
+    """Return a model's name without its owner or folder: what tables call it."""
     path = Path(target)
     return (path.absolute() if path.is_dir() else path).name
+
+
+def full_name(target: str) -> str:
+    """Return what results call a model: OWNER/NAME on the hub; of a folder, which has a hash, its own name will do."""
+    return short_name(target) if Path(target).is_dir() else target
 
 
 def describe_version(spec: str, target: str) -> str:
     """Return what changes when the model does: a hash of its files, or the commit that the hub has it at."""
     folder = Path(target)
-    if folder.is_dir():
-        digest = hashlib.sha256()
-        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-            digest.update(f"{path.relative_to(folder)}\0{hash_file(path)[0]}\0".encode())
-        return digest.hexdigest()
-    with loading(spec, extra="huggingface"):
-        from transformers import AutoConfig
+    if not folder.is_dir():
+        return find_on_hub(spec, [target], ["config.json"])[1]
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        digest.update(f"{path.relative_to(folder)}\0{hash_file(path)[0]}\0".encode())
+    return digest.hexdigest()
 
-        config = AutoConfig.from_pretrained(target)
-    return str(getattr(config, "_commit_hash", None) or "unknown")
+
+def find_on_hub(spec: str, names: Sequence[str], files: Sequence[str]) -> tuple[str, str]:
+    """Return the first of some names that is a model on the hub with one of some files, and the model's commit."""
+    with loading(spec, extra="huggingface"):
+        name, file = _find_file(names, files)
+    snapshot = file.parent
+    if snapshot.parent.name != "snapshots":
+        raise ProbingError(
+            f"encoder {spec!r}: {snapshot} does not tell the model's commit on the hub. "
+            "Download the model into a folder and name that instead"
+        )
+    return name, snapshot.name
+
+
+def _find_file(names: Sequence[str], files: Sequence[str]) -> tuple[str, Path]:
+    """Return the model, and where the hub's cache has its file; without a connection, only there is looked again."""
+    from huggingface_hub.errors import LocalEntryNotFoundError
+    from transformers.utils import cached_file
+
+    problem: OSError = FileNotFoundError(f"there is no {' or '.join(files)}")
+    connected = True
+    for name, file in itertools.product(names, files):
+        try:
+            found = cached_file(name, file, local_files_only=not connected)
+        except OSError as error:
+            problem = error
+            connected = connected and not isinstance(error.__cause__, LocalEntryNotFoundError)
+        else:
+            if found is not None:
+                return name, Path(found)
+    raise problem
 
 
 @contextmanager

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,11 @@ import torch
 from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
+from probing.cache import cache_folder
 from probing.dataset import hash_file
 from probing.encoders.encoder import Recipe
 from probing.errors import ProbingError
-from probing.tasks import Task
+from probing.tasks import Task, is_spelling
 
 ENDINGS = (".npy", ".npz", ".safetensors")
 
@@ -29,17 +31,20 @@ def make_recipe(target: str) -> Recipe:
         raise ProbingError(f"encoder 'precomputed:{target}': there is no file {target}")
     sha256, _ = hash_file(path)
     return Recipe(
-        name=f"precomputed:{path.name}", label=path.stem, version=sha256, load=lambda device: PrecomputedVectors(path)
+        name=f"precomputed:{path.name}",
+        label=path.stem,
+        version=sha256,
+        load=lambda device: PrecomputedVectors(path, version=sha256),
     )
 
 
 class PrecomputedVectors:
     """Arrays of a file; an array is called after its task, unless it is the only one and for a single task."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, *, version: str | None = None) -> None:
+        self.path, self.version = path, version
         self.names = _list_arrays(path)
-        self.only_for: Task | None = None
+        self.only_for: str | None = None
 
     def rows(self, task: Task, path: Path) -> NDArray[Any]:
         """Return the vectors of all lines of a task file, in its order."""
@@ -54,16 +59,33 @@ class PrecomputedVectors:
     def _find(self, task: Task) -> str:
         spellings = {spelling.lower() for spelling in task.spellings}
         found = [name for name in self.names if name.lower() in spellings]
-        if not found and len(self.names) == 1 and self.only_for in (None, task):
-            self.only_for = task
+        if not found and len(self.names) == 1 and not is_spelling(self.names[0]) and self._is_free_for(task):
             found = self.names
         if len(found) != 1:
             raise ProbingError(
                 f"{self.path}: no array for task {task.name}. Arrays there: {', '.join(self.names)}"
-                f"{f' (taken for {self.only_for.name})' if self.only_for else ''}; "
+                f"{f' (taken for {self.only_for})' if self.only_for else ''}; "
                 f"expected one called {' or '.join(dict.fromkeys(task.spellings))}"
             )
         return found[0]
+
+    def _is_free_for(self, task: Task) -> bool:
+        """Tell whether an array without a task's name is this task's: the first that asks has it, later, too."""
+        if self.only_for is None:
+            earlier = _list_earlier_tasks(self.version)
+            self.only_for = min(earlier) if earlier and task.name not in earlier else task.name
+        return self.only_for == task.name
+
+
+def _list_earlier_tasks(version: str | None) -> set[str]:
+    """Return the tasks whose vectors in the cache are from a file of this version."""
+    tasks = set()
+    for path in cache_folder("vectors").glob("*/about.json"):
+        with suppress(OSError, ValueError, KeyError, TypeError):  # damaged, or just being deleted
+            about = json.loads(path.read_text("utf-8"))
+            if about["version"] == version and path.parent.suffix != ".partial":
+                tasks.add(str(about["task"]))
+    return tasks
 
 
 @contextmanager

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import importlib.metadata
+from pathlib import Path
 from typing import Any
 
 import torch
 
 from probing.encoders.encoder import Recipe
-from probing.encoders.model_files import describe_version, draw_weights, loading, short_name
+from probing.encoders.model_files import describe_version, draw_weights, find_on_hub, full_name, loading, short_name
+
+OWNER = "sentence-transformers"
+"""Of models that are named without one."""
+FILES = ("modules.json", "config.json")
+"""What a model has on the hub, by the library or by transformers alone."""
 
 
 def make_recipe(target: str) -> Recipe:
@@ -16,13 +22,21 @@ def make_recipe(target: str) -> Recipe:
     spec = f"sentence-transformers:{target}"
     with loading(spec, extra="sentence-transformers"):
         library = importlib.metadata.version("sentence-transformers")
+    model, version = _find_model(spec, target)
     return Recipe(
-        name=f"sentence-transformers:{short_name(target)}",
-        label=short_name(target),
-        version=f"{describe_version(spec, target)}; sentence-transformers {library}",
-        load=lambda device: SentenceTransformersEncoder(target, device),
-        load_untrained=lambda device, seed: SentenceTransformersEncoder(target, device, weights_seed=seed),
+        name=f"sentence-transformers:{full_name(model)}",
+        label=short_name(model),
+        version=f"{version}; sentence-transformers {library}",
+        load=lambda device: SentenceTransformersEncoder(model, device),
+        load_untrained=lambda device, seed: SentenceTransformersEncoder(model, device, weights_seed=seed),
     )
+
+
+def _find_model(spec: str, target: str) -> tuple[str, str]:
+    """Return the model that a name stands for, and its version; the library's own need no owner."""
+    if Path(target).is_dir():
+        return target, describe_version(spec, target)
+    return find_on_hub(spec, [target] if "/" in target else [f"{OWNER}/{target}", target], FILES)
 
 
 class SentenceTransformersEncoder:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -18,7 +18,8 @@ import numpy as np
 
 from probing.encoders.encoder import Recipe
 from probing.errors import ProbingError
-from probing.registry import hash_code, import_file
+from probing.registry import import_file
+from probing.tasks import Task
 
 
 class DotDict(dict[str, Any]):
@@ -53,19 +54,18 @@ def make_recipe(target: str) -> Recipe:
         raise ProbingError(f"encoder {spec!r}: there is no file {target}")
     with _stand_in():
         try:
-            script = import_file(path)
+            script, version = import_file(path)
         except (Exception, SystemExit) as error:
             raise ProbingError(f"encoder {spec!r} could not be imported: {type(error).__name__}: {error}") from error
     batcher = getattr(script, "batcher", None)
     if not callable(batcher):
         raise ProbingError(f"encoder {spec!r}: the file has no function batcher(params, batch)")
-    settings: dict[str, Any] = next(
-        (vars(script)[name] for name in ("params_senteval", "params") if name in vars(script)), {}
-    )
+    globals_of_params = (vars(script).get(name) for name in ("params_senteval", "params"))
+    settings: Mapping[str, Any] = next((found for found in globals_of_params if isinstance(found, Mapping)), {})
     return Recipe(
         name=f"senteval:{path.name}",
         label=path.stem,
-        version=hash_code(path),
+        version=version,
         load=lambda device: BatcherEncoder(batcher, getattr(script, "prepare", None), dict(settings)),
     )
 
@@ -75,6 +75,10 @@ class BatcherEncoder:
 
     def __init__(self, batcher: Callable[..., Any], prepare: Callable[..., Any] | None, params: dict[str, Any]) -> None:
         self.batcher, self.prepare_params, self.params = batcher, prepare, make_params(params)
+
+    def begin(self, task: Task) -> None:
+        """Say which task comes next, as SentEval does before it prepares."""
+        self.params.current_task = task.senteval
 
     def prepare(self, sentences: list[list[str]]) -> None:
         if self.prepare_params is not None:

@@ -10,7 +10,7 @@ import difflib
 import importlib
 import inspect
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
@@ -34,7 +34,17 @@ def find_recipes(specs: Iterable[str], *, layer: str | None = None, pooling: str
     if (layer or pooling) and not any(_split_label(spec)[1].startswith("huggingface:") for spec in unique):
         option = "--layer" if layer else "--pooling"
         raise ProbingError(f"{option} goes with --encoder huggingface:NAME_OR_PATH. Got {', '.join(unique)}")
-    return [find_encoder(spec, layer=layer, pooling=pooling) for spec in unique]
+    return _tell_apart(unique, [find_encoder(spec, layer=layer, pooling=pooling) for spec in unique])
+
+
+def _tell_apart(specs: Sequence[str], recipes: Sequence[Recipe]) -> list[Recipe]:
+    """Give encoders that tables would call the same the names that the user has for them."""
+    told = []
+    for spec, recipe in zip(specs, recipes, strict=True):
+        others = {(other.name, other.version) for other in recipes if other.label == recipe.label}
+        named = _split_label(spec)[0] is not None
+        told.append(recipe if named or len(others) == 1 else dataclasses.replace(recipe, label=spec))
+    return told
 
 
 def find_encoder(spec: str, *, layer: str | None = None, pooling: str | None = None) -> Recipe:

@@ -31,4 +31,4 @@ def find_stacks(group: Group) -> list[Stack]:
 
 def without_layer(name: str) -> str:
     """Return what a model is called without its layer."""
-    return re.sub(r" layer \d+\b", "", name, count=1)
+    return re.sub(r" layer \d+\b", "", name)

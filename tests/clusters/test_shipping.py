@@ -159,3 +159,14 @@ def test_a_file_in_anothers_home_is_fetched(cluster: Cluster, tmp_path: Path, mo
     monkeypatch.setattr(shipping, "_hash", forbid)
     assert parcel.open(cluster.fetch).read_bytes() == b"content"
     assert cluster.fetched == [0]
+
+
+def test_a_machine_whose_cache_cannot_be_written_says_so(
+    cluster: Cluster, cache_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (cache_home / "file").write_text("not a folder", encoding="utf-8")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache_home / "file"))
+    with pytest.raises(
+        ProbingError, match=r"shipped: files cannot be written \(Not a directory\). Make room or set XDG"
+    ):
+        Parcel(Path("/no/such/file"), "0" * 64, 0).open(cluster.fetch)

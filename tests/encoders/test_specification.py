@@ -199,3 +199,14 @@ def test_the_list_names_everything() -> None:
     named = [spec for spec, _ in summaries()]
     assert named[:4] == ["bag-of-words", "random-bag-of-words", "length", "transformer"]
     assert {"huggingface:NAME_OR_PATH", "senteval:my_script.py", "precomputed:vectors.npz"} < set(named)
+
+
+def test_encoders_that_tables_would_call_the_same_are_called_as_they_were_named(tmp_path: Path) -> None:
+    specs = []
+    for folder, text in (("a", PLUGIN), ("b", PLUGIN + "# another"), ("c", PLUGIN)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "plugin.py").write_text(text, encoding="utf-8")
+        specs.append(f"{tmp_path}/{folder}/plugin.py:Mine")
+    assert [recipe.label for recipe in find_recipes(specs[:2])] == specs[:2]
+    assert [recipe.label for recipe in find_recipes([f"Other={specs[1]}", specs[0]])] == ["Other", "Mine"]
+    assert [recipe.label for recipe in find_recipes([specs[0], specs[2]])] == ["Mine", "Mine"]  # they are the same

@@ -24,4 +24,5 @@ def test_one_layer_is_no_stack(gallery):
 def test_a_name_without_its_layer():
     assert without_layer("huggingface:bert layer 03") == "huggingface:bert"
     assert without_layer("bert layer 3 (pooling=cls)") == "bert (pooling=cls)"
+    assert without_layer("bert layer 3 (huggingface:me/bert layer 03)") == "bert (huggingface:me/bert)"
     assert without_layer("my layer cake") == "my layer cake"
