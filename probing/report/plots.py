@@ -211,9 +211,10 @@ def _choose_models(group: Group, model: str | None) -> list[tuple[int, Model]]:
     if model is None:
         return numbered
     (chosen,) = find_model([group], model)
-    if not chosen.cells:
-        raise ProbingError(f"no training of {chosen.label} has succeeded, so there is nothing to draw")
-    return [(number, one) for number, one in numbered if one is chosen]
+    found = [(number, one) for number, one in numbered if one is chosen]
+    if not found:
+        raise ProbingError(f"no training of {model} has succeeded, so there is nothing to draw")
+    return found
 
 
 def _panels(figure: Figure, tasks: Sequence[str], height: float) -> Iterator[tuple[Axes, str]]:

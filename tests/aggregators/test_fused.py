@@ -101,8 +101,8 @@ def test_agrees_with_the_reference_at_any_shape(name, tokens, heads, capsules, s
     for got, rough, wanted in zip(actual, plain, exact, strict=True):
         assert got.isfinite().all()
         scale = max(float(wanted.abs().max()), float(exact[0].abs().max()))
-        # With two heads, gradients can cancel: then nothing in float32 comes to 1e-5, the reference neither, and how near
-        # either comes is a matter of luck (in 300 draws, the kernel's error was up to 21 times the reference's).
+        # With two heads, gradients can cancel: then nothing in float32 comes to 1e-5, the reference neither, and how
+        # near either comes is a matter of luck (in 300 draws, the kernel's error was up to 21 times the reference's).
         allowed = max(2e-5 * scale, 100 * float((rough - wanted).abs().max()))
         assert float((got - wanted).abs().max()) <= allowed
 

@@ -146,5 +146,5 @@ def test_trainings_that_failed_leave_nothing_to_draw(plot, tmp_path, make_result
         with pytest.raises(ProbingError, match=r"^no training has succeeded here, so there is nothing to draw"):
             plot(kind, folder=tmp_path)
     store.save(make_result("Tense", "base", 70.0))
-    with pytest.raises(ProbingError, match=r"^no training of EM has succeeded, so there is nothing to draw$"):
+    with pytest.raises(ProbingError, match=r"^no training of em has succeeded, so there is nothing to draw$"):
         plot("confusion", folder=tmp_path, model="em", task="Tense")
