@@ -75,9 +75,9 @@ class Plan:
             longest, sum_of_all = max(known), sum(known)
             whole = max(longest, sum_of_all / self.at_a_time)
             text += f" About {format_seconds(whole)} for {len(known)} of them, {self.at_a_time} at a time"
-            text += f" ({format_seconds(sum_of_all)} one after another), as long as records of the same model took."
-        if any(item.judged_by and item.judged_by.startswith(TRIAL) for item in ahead):
-            text += " Judged by trials, all epochs are counted; fewer may do, and cells at a time may slow each other."
+            text += f" ({format_seconds(sum_of_all)} one after another), "
+            tried = any(item.judged_by == TRIAL for item in ahead)
+            text += "if all epochs are needed." if tried else "as long as records of the same model took."
         if unknown := len(ahead) - len(known):
             text += f" Unknown for {unknown}: no record is like them here. Run one, and ask again."
         return text

@@ -93,7 +93,10 @@ def test_a_trial_tells_it_for_all_cells_of_its_kind_by_their_size(
     assert [item.seconds for item in planned.cells] == [10.0, 20.0, 10.0]
     assert {item.judged_by for item in planned.cells} == {"a trial of some steps"}
     assert tried == ["Tense EM seed 0", "Tense Base seed 0"]
-    assert "Judged by trials, all epochs are counted" in planned.summary()
+    assert planned.summary() == (
+        "3 cells: 0 finished, 3 to run. About 20s for 3 of them, 2 at a time (40s one after another), "
+        "if all epochs are needed."
+    )
 
 
 def test_other_seeds_tell_the_time(store: Store, make_result: Callable[..., Result]) -> None:
