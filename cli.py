@@ -124,9 +124,8 @@ class Main(click.Group):
             return super().make_context(*args, **options)
 
     def invoke(self, ctx: click.Context) -> Any:
-        if isinstance(
-            sys.stdout, io.TextIOWrapper
-        ):  # a name's stray bytes are told, as on stderr; in JSON they are escapes
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            # A name's stray bytes are told, as on stderr; in JSON they are escapes.
             sys.stdout.reconfigure(errors="backslashreplace")
         with _telling(), terminable():
             return super().invoke(ctx)

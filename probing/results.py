@@ -279,7 +279,7 @@ def make_name(part: str) -> str:
 
 
 def as_unicode(text: str) -> str:
-    """Return a JSON text without lone surrogates, which stand for a name's stray bytes: Python's escape is JSON's."""
+    """Return a text without lone surrogates, which stand for a name's stray bytes; Python's escape is JSON's."""
     return text.encode(errors="backslashreplace").decode()
 
 

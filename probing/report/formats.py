@@ -14,7 +14,7 @@ from probing.report.claims import Claim
 from probing.report.explanations import load_explanations
 from probing.report.groups import load_records
 from probing.report.table import Row, Table, Value, make_tables
-from probing.results import Result, uncollected
+from probing.results import Result, as_unicode, uncollected
 
 MISSING = "–"
 CLAIMS_HEADING = "The paper's claims, and what these results say about them"
@@ -60,7 +60,7 @@ def render(
 
         frame = make_frame(results, against_paper=against_paper, reference=reference)
         if format == "json":
-            frame = frame.map(_as_unicode)
+            frame = frame.map(_clean)
             return frame.to_json(orient="records", indent=2, force_ascii=False, double_precision=15)
         return frame.assign(settings=frame["settings"].map(json.dumps)).to_csv(index=False).rstrip("\n")
     made = make_tables(results, against_paper=against_paper, reference=reference)
@@ -75,11 +75,11 @@ def render(
     return "\n\n".join(renderers[format](table) for table in tables)
 
 
-def _as_unicode(value: Any) -> Any:
+def _clean(value: Any) -> Any:
     """Return a value whose names can be written as UTF-8."""
     if isinstance(value, dict):
-        return {_as_unicode(key): _as_unicode(item) for key, item in value.items()}
-    return value.encode(errors="backslashreplace").decode() if isinstance(value, str) else value
+        return {_clean(key): _clean(item) for key, item in value.items()}
+    return as_unicode(value) if isinstance(value, str) else value
 
 
 def render_text(table: Table, *, colour: bool = False) -> str:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from probing.aggregators import fused, kernels
@@ -20,6 +20,9 @@ OPTIONS = {
     "simple, heads": (simple_routing, {"softmax_over": "heads"}),
     "simple, heads, squash=False": (simple_routing, {"softmax_over": "heads", "squash": False}),
 }
+
+ROUNDINGS = (1.0, 1.1, 1.3, 1.7)
+"""Factors of votes: the routing is as hard with them, and every number is rounded in another way."""
 
 
 @pytest.fixture(params=OPTIONS.values(), ids=OPTIONS.keys())
@@ -89,6 +92,7 @@ def test_agrees_with_the_reference(routing, shape, assert_near):
     iterations=st.integers(1, 3),
     seed=st.integers(0, 2**20),
 )
+@example(name="em, activate=False", tokens=17, heads=2, capsules=58, size=4, iterations=2, seed=88)
 def test_agrees_with_the_reference_at_any_shape(name, tokens, heads, capsules, size, iterations, seed):
     function, options = OPTIONS[name]
     options = {**options, "iterations": iterations}
@@ -96,15 +100,21 @@ def test_agrees_with_the_reference_at_any_shape(name, tokens, heads, capsules, s
         options["inverse_temperature"] = options["inverse_temperature"][:iterations]
     inputs, upstream = draw(function, tokens, heads, capsules, size, scale=0.5, seed=seed)
     actual = run(function, inputs, upstream, implementation="fused", **options)
-    plain = run(function, inputs, upstream, implementation="reference", **options)
     exact = run(function, [x.double() for x in inputs], upstream, implementation="reference", **options)
-    for got, rough, wanted in zip(actual, plain, exact, strict=True):
+    # With two heads, gradients can cancel: then nothing in float32 comes to 1e-5, the reference neither. How near it
+    # comes is a matter of luck, so that its error is the largest of some votes that round in other ways.
+    errors = [reference_errors(function, [inputs[0] * scale, *inputs[1:]], upstream, options) for scale in ROUNDINGS]
+    for got, wanted, *rough in zip(actual, exact, *errors, strict=True):
         assert got.isfinite().all()
         scale = max(float(wanted.abs().max()), float(exact[0].abs().max()))
-        # With two heads, gradients can cancel: then nothing in float32 comes to 1e-5, the reference neither, and how
-        # near either comes is a matter of luck (in 300 draws, the kernel's error was up to 21 times the reference's).
-        allowed = max(2e-5 * scale, 100 * float((rough - wanted).abs().max()))
-        assert float((got - wanted).abs().max()) <= allowed
+        assert float((got - wanted).abs().max()) <= max(2e-5 * scale, 20 * max(rough))
+
+
+def reference_errors(function, inputs, upstream, options):
+    """Return the largest errors of the reference in float32: of capsules, agreement and gradients."""
+    plain = run(function, inputs, upstream, implementation="reference", **options)
+    exact = run(function, [x.double() for x in inputs], upstream, implementation="reference", **options)
+    return [float((one - wanted).abs().max()) for one, wanted in zip(plain, exact, strict=True)]
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1e-4, 1e4, 1e6])
