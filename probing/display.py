@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
@@ -45,10 +45,11 @@ class Display:
     verbosity: int = 0
     console: Console = field(default_factory=lambda: Console(stderr=True, highlight=False, soft_wrap=True))
     _total: int = 0
-    _done: int = 0
+    _sizes: dict[str, float] = field(default_factory=dict)
+    _size: float = 0.0
     _started: float = 0.0
     _fractions: dict[str, float] = field(default_factory=dict)
-    _ended: set[str] = field(default_factory=set)
+    _ended: list[str] = field(default_factory=list)
     _progress: Progress | None = None
     _overall: TaskID | None = None
     _rows: dict[str, TaskID] = field(default_factory=dict)
@@ -81,9 +82,10 @@ class Display:
             logger.setLevel(level)
 
     @contextmanager
-    def running(self, total: int) -> Iterator[None]:
-        """Show the progress of so many cells."""
-        self._total, self._done, self._started = total, 0, time.monotonic()
+    def running(self, cells: Sequence[tuple[str, float]]) -> Iterator[None]:
+        """Show the progress of cells, given by name and the size of their data: by it the time left is judged."""
+        self._total, self._sizes, self._size = len(cells), dict(cells), sum(size for _, size in cells)
+        self._started = time.monotonic()
         self._fractions.clear()
         self._ended.clear()
         if not (self.console.is_terminal and self.verbosity >= 0):
@@ -95,7 +97,7 @@ class Display:
             TextColumn("{task.fields[text]}"),
         )
         with Progress(*columns, console=self.console, transient=True) as self._progress:
-            self._overall = self._progress.add_task("all", total=total, text="")
+            self._overall = self._progress.add_task("all", total=self._size, text="")
             try:
                 yield
             finally:
@@ -151,29 +153,30 @@ class Display:
             if status.cell not in self._rows:
                 self._rows[status.cell] = self._progress.add_task(status.cell, total=1.0, text="")
             self._progress.update(self._rows[status.cell], completed=status.fraction, text=text)
-            done = self._done + sum(self._fractions.values())
-            self._progress.update(self._overall, completed=done, text=self._overall_text(done))
+            overall = f"cell {min(len(self._ended) + 1, self._total)} of {self._total}{self._left_text()}"
+            self._progress.update(self._overall, completed=self._done, text=overall)
         if status.epoch_ended:
             self.detail(f"  {status.cell}: {text}")
 
     def finish(self, cell: str, outcome: str) -> None:
         """Show that a cell has ended, and how."""
-        self._done += 1
-        self._ended.add(cell)
+        self._ended.append(cell)
         self._fractions.pop(cell, None)
         if self._progress is not None and cell in self._rows:
             self._progress.remove_task(self._rows.pop(cell))
-        self.say(f"[{self._done}/{self._total}] {cell}: {outcome}{self._left_text()}")
+        self.say(f"[{len(self._ended)}/{self._total}] {cell}: {outcome}{self._left_text()}")
 
-    def _overall_text(self, done: float) -> str:
-        return f"cell {min(self._done + 1, self._total)} of {self._total}{self._left_text(done)}"
+    @property
+    def _done(self) -> float:
+        """How much of the data of all cells is done with."""
+        begun = sum(self._sizes[cell] * fraction for cell, fraction in self._fractions.items())
+        return begun + sum(self._sizes[cell] for cell in self._ended)
 
-    def _left_text(self, done: float | None = None) -> str:
-        done = self._done if done is None else done
-        if not 0 < done < self._total:
+    def _left_text(self) -> str:
+        done = self._done
+        if len(self._ended) >= self._total or done <= 0:
             return ""
-        seconds = (time.monotonic() - self._started) * (self._total - done) / done
-        return f"  about {format_seconds(seconds)} left"
+        return f"  about {format_seconds((time.monotonic() - self._started) * (self._size - done) / done)} left"
 
 
 class _LogLines(logging.Handler):

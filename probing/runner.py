@@ -243,7 +243,8 @@ def _execute(ready: _Prepared, display: Display) -> Summary:
             display.say(ready.backend.description)
             run_one = partial(run_far_away, results=store.folder.resolve())
         ends = execute(waiting, store, ready.backend, run_one, display)
-        with display.running(len(waiting)), closing(ends):
+        cells = [(item.cell.name, item.cell.path.stat().st_size) for item in waiting]
+        with display.running(cells), closing(ends):
             for ended in ends:
                 counts[ended.result.status] += 1
                 counts["elsewhere"] += not ended.here

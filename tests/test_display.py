@@ -28,10 +28,11 @@ class Screen:
 
     def refresh(self):
         """Return what the live display shows now."""
-        self.file.truncate(0)
-        self.file.seek(0)
-        self.display._progress.refresh()
-        return self.text
+        with self.display._progress.live._lock:  # else it may refresh itself meanwhile
+            self.file.truncate(0)
+            self.file.seek(0)
+            self.display._progress.refresh()
+            return self.text
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ def status(cell="Tense EM seed 0", fraction=0.5, dev_accuracy=81.25, epoch_ended
 
 def run_two_cells(screen):
     display = screen.display
-    with display.running(2):
+    with display.running([("A", 1), ("B", 1)]):
         display.update(status("A", 0.5))
         display.update(status("A", 0.6, epoch_ended=True))
         screen.now += 60
@@ -66,6 +67,31 @@ def test_plain_lines_without_a_terminal(plain):
     run_two_cells(screen)
     assert screen.text == "data: mini\n[1/2] A: test 80.00  about 1m00s left\n[2/2] B: test 90.00\n"
     assert "\x1b" not in screen.file.getvalue()
+
+
+def test_the_time_left_is_judged_by_the_size_of_the_data(plain):
+    screen = plain()
+    with screen.display.running([("A", 100), ("B", 300), ("C", 600)]):
+        screen.now += 60
+        screen.display.finish("A", "test 80.00")
+        screen.now += 60
+        screen.display.update(status("C", 0.5))
+        screen.display.finish("B", "test 90.00")
+    first, second = screen.text.splitlines()
+    assert first.endswith("about 9m00s left")
+    assert second.endswith("about 51s left")  # 700 of 1,000 took two minutes
+
+
+def test_cells_of_one_name_count_each(plain):
+    screen = plain()
+    with screen.display.running([("Tense Gate seed 0", 5)] * 2):
+        screen.now += 60
+        screen.display.finish("Tense Gate seed 0", "test 80.00")
+        screen.display.finish("Tense Gate seed 0", "test 90.00")
+    first, second = screen.text.splitlines()
+    assert first.startswith("[1/2]")
+    assert first.endswith("about 1m00s left")
+    assert second == "[2/2] Tense Gate seed 0: test 90.00"
 
 
 def test_every_epoch_when_verbose(plain):
@@ -106,7 +132,7 @@ def test_a_text_is_printed_as_it_is(plain, live, text):
 def test_the_live_display_shows_how_far_each_cell_has_come(live, width):
     screen = live(width=width)
     display = screen.display
-    with display.running(4):
+    with display.running([(name, 7) for name in ("Tense Simple (code) seed 0", "WC EM seed 0", "C", "D")]):
         display.update(status("Tense Simple (code) seed 0"))
         screen.now += 30
         display.update(status("WC EM seed 0", dev_accuracy=None))
@@ -119,7 +145,7 @@ def test_the_live_display_shows_how_far_each_cell_has_come(live, width):
 def test_the_live_display_loses_the_row_of_a_finished_cell(live):
     screen = live()
     display = screen.display
-    with display.running(2):
+    with display.running([("A", 1), ("B", 1)]):
         display.update(status("A"))
         display.update(status("B"))
         display.finish("A", "test 80.00")
@@ -134,7 +160,7 @@ def test_the_live_display_loses_the_row_of_a_finished_cell(live):
 def test_a_status_that_comes_after_the_outcome_changes_nothing(live):
     screen = live(1)
     display = screen.display
-    with display.running(2):
+    with display.running([("A", 1), ("B", 1)]):
         display.finish("A", "test 80.00")
         before = screen.refresh()
         display.update(status("A", 1.0, epoch_ended=True))
@@ -150,7 +176,7 @@ def test_lines_stay_above_the_live_display(live):
 
 def test_a_cell_with_markup_in_its_name(live):
     screen = live()
-    with screen.display.running(1):
+    with screen.display.running([("[red]x[/] :dog:", 1)]):
         screen.display.update(status("[red]x[/] :dog:"))
         assert "[red]x[/] :dog:" in screen.refresh()
 
@@ -159,7 +185,7 @@ def test_the_terminal_is_given_back_after_an_interruption(live):
     screen = live()
 
     def run():
-        with screen.display.running(2):
+        with screen.display.running([("A", 1), ("B", 1)]):
             screen.display.update(status("A"))
             raise KeyboardInterrupt
 
@@ -178,7 +204,7 @@ def test_a_display_can_be_used_again(plain):
 
 def test_nothing_to_run_shows_nothing(plain, live):
     for screen in (plain(), live()):
-        with screen.display.running(0):
+        with screen.display.running([]):
             pass
         assert "left" not in screen.text
 
