@@ -195,13 +195,12 @@ def _make_scores(task: IndexedTask, parts: Parts, fitted: Fitted) -> Scores:
 
 
 def _status(cell: Cell, progress: training.Progress, stage: Stage, tokens: int, seconds: float) -> Status:
-    fraction = (progress.epoch - 1 + progress.fraction) / progress.max_epochs
     return Status(
         cell=cell.name,
         stage=str(stage),
         epoch=progress.epoch,
         max_epochs=progress.max_epochs,
-        fraction=stage.done + stage.share * fraction,
+        fraction=stage.done + stage.share * progress.done,
         loss=progress.loss,
         dev_accuracy=progress.dev_accuracy,
         tokens_per_second=tokens / max(seconds, 1e-9),

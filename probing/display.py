@@ -21,6 +21,7 @@ class Status:
 
     cell: str
     epoch: int
+    """0 while a frozen encoder sees the sentences."""
     max_epochs: int
     fraction: float
     """Of the whole cell, as if no epoch were saved by early stopping."""
@@ -145,10 +146,7 @@ class Display:
             return
         self._fractions[status.cell] = status.fraction
         stage = f"{status.stage}  " if status.stage else ""
-        text = f"{stage}epoch {status.epoch}/{status.max_epochs}  loss {status.loss:.3f}"
-        if status.dev_accuracy is not None:
-            text += f"  dev {status.dev_accuracy:.2f}"
-        text += f"  {status.tokens_per_second:,.0f} tokens/s"
+        text = stage + _describe(status)
         if self._progress is not None and self._overall is not None:
             if status.cell not in self._rows:
                 self._rows[status.cell] = self._progress.add_task(status.cell, total=1.0, text="")
@@ -177,6 +175,15 @@ class Display:
         if len(self._ended) >= self._total or done <= 0:
             return ""
         return f"  about {format_seconds((time.monotonic() - self._started) * (self._size - done) / done)} left"
+
+
+def _describe(status: Status) -> str:
+    if status.epoch == 0:
+        return "encoding the sentences"
+    text = f"epoch {status.epoch}/{status.max_epochs}  loss {status.loss:.3f}"
+    if status.dev_accuracy is not None:
+        text += f"  dev {status.dev_accuracy:.2f}"
+    return f"{text}  {status.tokens_per_second:,.0f} tokens/s"
 
 
 class _LogLines(logging.Handler):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +14,12 @@ from torch import Tensor, nn
 from probing import probes, training
 from probing.checkpoints import Checkpoint
 from probing.config import Config
-from probing.dataset import SPLITS, IndexedTask, Integers
+from probing.dataset import SPLITS, IndexedTask, Integers, PackedSplit
 from probing.encoders import trainable
 from probing.encoders.specification import find_trainable
+from probing.heads import encode_once
 from probing.inputs import LARGEST
 from probing.model.classifier import Classifier, build_classifier
-from probing.model.frozen import Frozen
 from probing.parts import Part, Parts
 from probing.registry import AGGREGATORS, Found
 from probing.vectors import Entry
@@ -36,6 +37,15 @@ class Job:
     device: torch.device
     on_progress: Callable[[training.Progress], None]
     checkpoint: Checkpoint
+
+    def count_tokens(self, sentences: int) -> int:
+        """Return about how many tokens so many training sentences have."""
+        train = self.task.splits["tr"]
+        return round(sentences * len(train.tokens) / len(train))
+
+    def report_sentences(self, progress: training.Progress) -> None:
+        """Tell of the progress of a training that counts sentences as its tokens."""
+        self.on_progress(dataclasses.replace(progress, tokens=self.count_tokens(progress.tokens)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,15 +147,10 @@ class Probed:
         return {"encoder": encoder, "probe": {"probe": probe.name, **scaling}}
 
     def fit(self, job: Job) -> Fitted:
-        vectors, train = self.vectors.open(self.layer), job.task.splits["tr"]
+        vectors = self.vectors.open(self.layer)
 
         def take(part: Part) -> probes.Vectors:
             return probes.Vectors.build(vectors[part.split], part.labels, part.rows)
-
-        tokens_per_sentence = len(train.tokens) / len(train)
-
-        def report(progress: training.Progress) -> None:
-            job.on_progress(dataclasses.replace(progress, tokens=round(progress.tokens * tokens_per_sentence)))
 
         fitted = probes.fit(
             probes.get_probe(self.probe, task=job.name),
@@ -154,14 +159,14 @@ class Probed:
             num_classes=len(job.task.labels),
             seed=job.seed,
             device=job.device,
-            on_progress=report,
+            on_progress=job.report_sentences,
         )
         others = [candidate for candidate in fitted.candidates if candidate is not fitted.chosen]
         outcome = training.Outcome(
             fitted.chosen.best.epoch,
             fitted.chosen.best.dev_accuracy,
             fitted.chosen.curve,
-            round(fitted.sentences * tokens_per_sentence),
+            job.count_tokens(fitted.sentences),
         )
         return Fitted(
             outcome,
@@ -179,23 +184,32 @@ def _train(build: Callable[[int], Classifier], method: Trained | FineTuned, job:
         min_frequency=settings.pop("min_frequency"), max_vocabulary=settings.pop("max_vocabulary")
     )
     splits = {name: task.limit(name, vocabulary_size) for name in SPLITS}
-    model = build(vocabulary_size)
-    if method.untrained:
-        model.encoder = Frozen(model.encoder)
-    model.to(job.device)
-    outcome = training.train(
-        model,
-        *(job.parts[name].pack(splits[job.parts[name].split]) for name in ("tr", "va")),
-        seed=job.seed,
-        device=job.device,
-        on_progress=job.on_progress,
-        checkpoint=job.checkpoint,
-        **settings,
-    )
+    model = build(vocabulary_size).to(job.device)
+    packed = [job.parts[name].pack(splits[job.parts[name].split]) for name in ("tr", "va")]
+    fit = _fit_head if method.untrained else _fit
     return Fitted(
-        outcome,
+        fit(model, packed, job, settings),
         lambda part: training.score_batches(model, part.pack(splits[part.split]), job.device),
         parameters=sum(parameter.numel() for parameter in model.parameters()),
         vocabulary_size=vocabulary_size,
         model=model,
     )
+
+
+def _fit(model: nn.Module, packed: Sequence[PackedSplit], job: Job, settings: Mapping[str, Any]) -> training.Outcome:
+    options = {"on_progress": job.on_progress, "checkpoint": job.checkpoint, **settings}
+    return training.train(model, *packed, seed=job.seed, device=job.device, **options)
+
+
+def _fit_head(
+    model: Classifier, packed: Sequence[PackedSplit], job: Job, settings: Mapping[str, Any]
+) -> training.Outcome:
+    def report_encoding(share: float) -> None:
+        job.on_progress(training.Progress(0, settings["max_epochs"], share, math.nan, None, 0, frozen=True))
+
+    def report(progress: training.Progress) -> None:
+        job.report_sentences(dataclasses.replace(progress, frozen=True))
+
+    numbered, sentences = encode_once(model, packed, job.device, report_encoding)
+    outcome = _fit(numbered, sentences, job, {**settings, "on_progress": report})
+    return dataclasses.replace(outcome, tokens=job.count_tokens(outcome.tokens))

@@ -31,6 +31,8 @@ STEPS_BETWEEN_REPORTS = 20
 """How often the loss is read: on a GPU each reading waits for the device."""
 SECONDS_BETWEEN_REPORTS = 2.0
 """Where steps are slow, it is read more often."""
+ENCODING = 0.9
+"""About the share of the time that an encoder takes which sees each sentence once, before the head learns."""
 
 
 REMEDY = "Try a lower training.learning_rate or training.clip_norm"
@@ -65,6 +67,16 @@ class Progress:
     tokens: int
     """Trained on since the beginning."""
     epoch_ended: bool = False
+    frozen: bool = False
+    """Whether the encoder stays as it is: it sees all sentences before the head learns, in epoch 0."""
+
+    @property
+    def done(self) -> float:
+        """Of the whole training, as if no epoch were saved by early stopping."""
+        if self.epoch == 0:
+            return ENCODING * self.fraction
+        epochs = (self.epoch - 1 + self.fraction) / self.max_epochs
+        return ENCODING + (1 - ENCODING) * epochs if self.frozen else epochs
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 
 import pytest
@@ -140,6 +141,16 @@ def test_the_live_display_shows_how_far_each_cell_has_come(live, width):
     assert re.fullmatch(r"all +\S+ cell 1 of 4  about 1m30s left *", overall)
     assert re.fullmatch(r"Tense Simple \(code\) seed 0 \S+ epoch 3/8  loss 0.432  dev 81.25  12,346 tokens/s *", first)
     assert re.fullmatch(r"WC EM seed 0 +\S+ epoch 3/8  loss 0.432  12,346 tokens/s *", second)
+
+
+def test_a_frozen_encoder_is_said_to_encode_before_the_first_epoch(live):
+    screen = live()
+    with screen.display.running([("A", 1)]):
+        screen.now += 45
+        screen.display.update(Status("A", 0, 8, 0.45, math.nan, None, 0.0, epoch_ended=False))
+        overall, row = screen.refresh().splitlines()
+    assert re.fullmatch(r"all +\S+ cell 1 of 1  about 55s left *", overall)
+    assert re.fullmatch(r"A +\S+ encoding the sentences *", row)
 
 
 def test_the_live_display_loses_the_row_of_a_finished_cell(live):

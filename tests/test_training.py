@@ -398,3 +398,14 @@ def test_slow_steps_are_reported_more_often(monkeypatch: pytest.MonkeyPatch) -> 
 
     assert count_reports(0.0) == 2
     assert count_reports(60.0) == 30
+
+
+def test_encoding_comes_before_the_epochs_of_a_frozen_encoder() -> None:
+    def done(epoch: int, fraction: float, **options: bool) -> float:
+        return training.Progress(epoch, 4, fraction, 0.5, None, 0, **options).done
+
+    assert [done(1, 0.0), done(2, 0.5), done(4, 1.0)] == [0.0, 0.375, 1.0]
+    frozen = [
+        done(epoch, fraction, frozen=True) for epoch, fraction in ((0, 0.5), (0, 1.0), (1, 0.0), (2, 0.5), (4, 1.0))
+    ]
+    assert frozen == pytest.approx([0.45, 0.9, 0.9, 0.9375, 1.0])
