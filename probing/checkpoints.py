@@ -27,8 +27,8 @@ from probing.results import publish
 FORMAT = 1
 FOLDER = "checkpoints"
 """Of a results folder; each cell has a folder of its own there, named as its record."""
-MINUTES = 3.0
-"""Between two checkpoints within an epoch."""
+MINUTES, FIRST_MINUTES = 3.0, 0.5
+"""Between two checkpoints within an epoch, and before a first one, which shows how long they take."""
 QUICK_SECONDS, QUICK_BYTES = 1.0, 64 << 20
 """Of the last checkpoint and of a first one: up to here, one more is written when a run is stopped."""
 
@@ -84,8 +84,9 @@ class Checkpoint:
 
     @property
     def is_due(self) -> bool:
-        """Whether the last one is some minutes old."""
-        return self.path is not None and self.stopwatch.seconds - self._saved_at >= 60 * self.minutes
+        """Whether the last one is some minutes old, or the first has been waited for long enough."""
+        minutes = min(self.minutes, FIRST_MINUTES) if self._seconds_to_save is None else self.minutes
+        return self.path is not None and self.stopwatch.seconds - self._saved_at >= 60 * minutes
 
     def save(self, state: Resumable) -> None:
         """Write the state; if that cannot be done, say so once and go on."""

@@ -225,16 +225,16 @@ def test_tensors_that_safetensors_does_not_know_are_no_crash(tmp_path: Path) -> 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_it_is_due_after_some_minutes(tmp_path: Path) -> None:
+def test_it_is_due_after_half_a_minute_and_then_every_three(tmp_path: Path) -> None:
     clock = Clock()
     checkpoint = make(tmp_path, stopwatch=Stopwatch(clock), minutes=3)
     due = []
-    for _ in range(8):
-        clock.now += 60
+    for _ in range(14):
+        clock.now += 30
         due.append(checkpoint.is_due)
         if checkpoint.is_due:
             checkpoint.save(Numbers())
-    assert due == [False, False, True] * 2 + [False] * 2
+    assert due == [True, *[False] * 5] * 2 + [True, False]
     assert not make(None, minutes=0).is_due
 
 

@@ -5,12 +5,15 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from probing.report.formats import CLAIMS_HEADING, load_and_render
+from probing.report.formats import CLAIMS_HEADING, escape_markdown, load_and_render
+from probing.report.groups import load_records
+from probing.report.table import make_tables
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -29,6 +32,9 @@ def render(folder: str, format: str = "markdown", **options: Any) -> str:
         ("books/table.md", "books", {"reference": "base"}),
         ("books/table.tex", "books", {"reference": "base", "format": "latex"}),
         ("books/table.csv", "books", {"reference": "base", "format": "csv"}),
+        ("books/paper/table.md", "books/paper", {"reference": "base"}),
+        ("books/paper/table.tex", "books/paper", {"reference": "base", "format": "latex"}),
+        ("books/paper/table.csv", "books/paper", {"reference": "base", "format": "csv"}),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -42,7 +48,8 @@ def test_a_table_is_that_of_its_records(
 
 
 @pytest.mark.parametrize(
-    ("folder", "options"), [("reference", {}), ("encoders", {}), ("books", {"against_paper": True})]
+    ("folder", "options"),
+    [("reference", {}), ("encoders", {}), ("books", {"against_paper": True}), ("books/paper", {"against_paper": True})],
 )
 def test_the_readme_shows_it(request: pytest.FixtureRequest, folder: str, options: dict[str, Any]) -> None:
     table = render(folder, **options).partition(f"\n\n{CLAIMS_HEADING}")[0]
@@ -60,3 +67,20 @@ def replace_table(text: str, folder: str, table: str) -> str:
     first = next(n for n in range(command, len(lines)) if lines[n].startswith("| Model"))
     after = next(n for n in range(first, len(lines)) if lines[n] and not lines[n].startswith(("|", "Test ", "Note: ")))
     return "\n".join([*lines[:first], *table.split("\n"), "", *lines[after:]])
+
+
+@pytest.mark.parametrize(("folder", "preset"), [("books", "small"), ("books/paper", "paper")])
+def test_the_claims_are_judged_by_the_records(request: pytest.FixtureRequest, folder: str, preset: str) -> None:
+    path, heading = RESULTS / "books" / "README.md", f"| the paper's claim | here, preset `{preset}` | numbers: "
+    (table,) = make_tables(load_records(RESULTS / folder, pytest.fail), against_paper=True, reference=None)
+    rows = []
+    for claim in table.claims:
+        answer = claim.answer.replace("cannot be decided", "undecided")
+        rows.append("| " + " | ".join(map(escape_markdown, (claim.text, answer, claim.numbers))) + " |")
+    lines = path.read_text(encoding="utf-8").split("\n")
+    first = 2 + next(number for number, line in enumerate(lines) if line.startswith(heading))
+    shown = list(itertools.takewhile(lambda line: line.startswith("|"), lines[first:]))
+    if request.config.getoption("--rewrite-goldens"):
+        lines[first : first + len(shown)] = shown = rows
+        path.write_text("\n".join(lines), encoding="utf-8")
+    assert shown == rows

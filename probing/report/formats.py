@@ -112,8 +112,8 @@ def render_markdown(table: Table) -> str:
         best = (f"**{figure}**" if value.best else figure) + value.mark
         return "<br>".join(filter(None, [best, value.half_width()]))
 
-    headers = ["Model", *(f"{family}<br>{_escape_markdown(column)}" for family, column in _headers(table))]
-    rows = [[_escape_markdown(row[0]), *row[1:]] for row in _cells(table, show)]
+    headers = ["Model", *(f"{family}<br>{escape_markdown(column)}" for family, column in _headers(table))]
+    rows = [[escape_markdown(row[0]), *row[1:]] for row in _cells(table, show)]
     body = tabulate(
         rows,
         headers,
@@ -121,12 +121,12 @@ def render_markdown(table: Table) -> str:
         disable_numparse=True,
         colalign=("left", *("right" for _ in _columns(table))),
     )
-    caption, legend, marks = map(_escape_markdown, (_caption(table), table.legend, table.marks))
+    caption, legend, marks = map(escape_markdown, (_caption(table), table.legend, table.marks))
     blocks = [body, " ".join(filter(None, [caption, legend and f"**Bold**: {legend}", marks]))]
-    blocks += [_escape_markdown(note) for note in _notes(table)]
+    blocks += [escape_markdown(note) for note in _notes(table)]
     if table.claims:
-        claims = "\n".join(f"- {_escape_markdown(_describe(claim))}" for claim in table.claims)
-        blocks += [f"{_escape_markdown(CLAIMS_HEADING)}:", claims]
+        claims = "\n".join(f"- {escape_markdown(_describe(claim))}" for claim in table.claims)
+        blocks += [f"{escape_markdown(CLAIMS_HEADING)}:", claims]
     return "\n\n".join(blocks)
 
 
@@ -239,7 +239,8 @@ def _one_line(text: str) -> str:
     return "".join(character if character.isprintable() else " " for character in text)
 
 
-def _escape_markdown(text: str) -> str:
+def escape_markdown(text: str) -> str:
+    """Return a text that Markdown shows as it is, also in a table."""
     for character in "\\|*_`[]~$":
         text = text.replace(character, f"\\{character}")
     return _one_line(text).replace("&", "&amp;").replace("<", "&lt;")
