@@ -221,7 +221,7 @@ def _panels(figure: Figure, tasks: Sequence[str], height: float) -> Iterator[tup
     """Yield a panel for each task, two beside each other."""
     columns = min(2, len(tasks))
     rows = -(-len(tasks) // columns)
-    figure.set_size_inches(COLUMN, rows * height + 0.75)
+    figure.set_size_inches(COLUMN, rows * height + 0.55)
     for place, task in enumerate(tasks, 1):
         axes = figure.add_subplot(rows, columns, place)
         axes.set_title(_plain(task), pad=3)
@@ -237,12 +237,20 @@ def _finish(figure: Figure, xlabel: str, models: int, ylabel: str = "") -> None:
     for axes in figure.axes:
         handles, labels = axes.get_legend_handles_labels()
         found |= dict(zip(labels, handles, strict=True))
-    figure.legend(list(found.values()), list(found), loc="outside upper center", ncols=min(3, models), frameon=False)
+    names = [_plain(label) for label in found]
+    for columns in range(min(3, models), 0, -1):
+        legend = figure.legend(list(found.values()), names, loc="outside upper center", ncols=columns, frameon=False)
+        room = legend.get_window_extent()
+        if room.width <= figure.bbox.width or columns == 1:
+            break
+        legend.remove()
+    width, height = figure.get_size_inches()
+    figure.set_size_inches(width, height + room.height / figure.dpi)
 
 
 def _look(number: int, model: Model, label: str | None = None) -> dict[str, Any]:
     marker, colour = MARKERS[number % len(MARKERS)], COLOURS[number % len(COLOURS)]
-    return {"marker": marker, "color": colour, "label": _plain(model.label if label is None else label)}
+    return {"marker": marker, "color": colour, "label": model.label if label is None else label}
 
 
 def _pairs(cell: Cell | None) -> list[tuple[Any, Any]]:
@@ -276,6 +284,6 @@ def _fill(
 
 
 def _plain(text: str) -> str:
-    """Return a name without control characters; a long one is cut."""
+    """Return a name without control characters; of a long one the middle is left out, for names often end unlike."""
     shown = "".join(character if character.isprintable() else " " for character in text)
-    return shown if len(shown) <= 24 else f"{shown[:23]}…"
+    return shown if len(shown) <= 24 else f"{shown[:11]}…{shown[-12:]}"

@@ -148,3 +148,27 @@ def test_trainings_that_failed_leave_nothing_to_draw(plot, tmp_path, make_result
     store.save(make_result("Tense", "base", 70.0))
     with pytest.raises(ProbingError, match=r"^no training of em has succeeded, so there is nothing to draw$"):
         plot("confusion", folder=tmp_path, model="em", task="Tense")
+
+
+@pytest.mark.parametrize("length", [1, 20, 40])
+def test_all_names_stand_within_the_figure_and_above_the_panels(
+    plot, tmp_path, make_result, change, monkeypatch, length
+):
+    from matplotlib.figure import Figure
+
+    for number in range(8):
+        result = make_result(model=f"m{number}", size=50)
+        Store(tmp_path).save(change(result, model__label=f"{number}".rjust(length, "m")))
+    drawn, save = [], Figure.savefig
+    monkeypatch.setattr(
+        Figure, "savefig", lambda figure, *args, **kw: (drawn.append(figure), save(figure, *args, **kw))
+    )
+    plot("dots", folder=tmp_path)
+    (figure,) = drawn
+    (legend,) = figure.legends
+    assert len(legend.get_texts()) == 8
+    room = legend.get_window_extent()
+    assert room.x0 >= 0
+    assert room.x1 <= figure.bbox.width
+    assert all(axes.get_tightbbox().y1 <= room.y0 for axes in figure.axes)
+    assert all(axes.get_window_extent().height > figure.dpi for axes in figure.axes)  # more than an inch is left
