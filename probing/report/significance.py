@@ -139,14 +139,14 @@ def analyse(group: Group, reference: Model | None = None) -> Analysis:
     comparer = Comparer(group)
     means = {(model.label, column): mean for model in group.models for column, mean in average(model, group).items()}
     leaders: dict[str, Model] = {}
-    against_best: dict[tuple[str, str], Verdict] = {}
+    pairs = 0
     for column in group.columns:
         measured = [model for model in group.models if (model.label, column) in means]
         if measured:
             leaders[column] = max(measured, key=lambda model: means[model.label, column])
-            # Any of a column's models could have come out best: it is as if all had been compared with all.
-            pairs = math.comb(len(measured), 2)
-            against_best |= judge(_compare_with({column: leaders[column]}, comparer), of=pairs)
+        pairs += math.comb(len(measured), 2)
+    # Any of a column's models could have come out best: it is as if all had been compared with all.
+    against_best = judge(_compare_with(leaders, comparer), of=pairs)
     verdicts = against_best
     if reference is not None:
         verdicts = judge_against(reference, comparer)

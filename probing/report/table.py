@@ -270,8 +270,8 @@ def _legend(analysis: Analysis) -> str:
         return "best of its column."
     tests = " or ".join(TESTS[test] for test in analysis.tests)
     return (
-        f"best of its column, or not significantly worse (p ≥ .05 by {tests}; Holm's correction over the column's "
-        "pairs of models)."
+        f"best of its column, or not significantly worse (p ≥ .05 by {tests}; Holm's correction over all pairs "
+        "of models in all columns)."
     )
 
 
