@@ -31,6 +31,8 @@ MINUTES, FIRST_MINUTES = 3.0, 0.5
 """Between two checkpoints within an epoch, and before a first one, which shows how long they take."""
 QUICK_SECONDS, QUICK_BYTES = 1.0, 64 << 20
 """Of the last checkpoint and of a first one: up to here, one more is written when a run is stopped."""
+UNSOUND = (OSError, SafetensorError, ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)
+"""What reading a file can raise that is damaged, or of something else."""
 
 
 class Resumable(Protocol):
@@ -135,13 +137,12 @@ class Checkpoint:
         _remove(self.path.parent, keep=(".safetensors", ".damaged"))
         try:
             with safe_open(self.path, "pt") as file:
-                header = file.metadata() or {}
-                about = self._check(header.get("about", "null"))
+                header, about = file.metadata(), self._check(file)
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is not a dict
             if _hash(header["about"], tensors) != header.get("sha256"):
                 raise ValueError("its checksum is wrong")
             state.restore(tensors, about["facts"])
-        except (OSError, SafetensorError, ArithmeticError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        except UNSOUND as error:
             self._set_aside(self.path, _describe(error))
             return False
         torch.set_num_threads(about["threads"])  # another number of threads could change the last digits
@@ -149,8 +150,15 @@ class Checkpoint:
         self._saved_at = self.stopwatch.seconds
         return True
 
-    def _check(self, text: str) -> dict[str, Any]:
-        about = parse_json(text)
+    def restore_threads(self) -> None:
+        """Take the threads of the beginning already now; what is no sound checkpoint is left to `resume`."""
+        if self.path is not None and self.path.is_file():
+            with contextlib.suppress(*UNSOUND), safe_open(self.path, "pt") as file:
+                torch.set_num_threads(self._check(file)["threads"])
+
+    def _check(self, file: Any) -> dict[str, Any]:
+        """Return what a checkpoint says of itself, if it is of this cell and its surroundings."""
+        about = parse_json((file.metadata() or {}).get("about", "null"))
         if not isinstance(about, dict) or not isinstance(about.get("facts"), dict):
             raise ValueError("it does not say what it is of")
         for name, value in self.about.items():

@@ -210,6 +210,7 @@ def _fit_head(
     def report(progress: training.Progress) -> None:
         job.report_sentences(dataclasses.replace(progress, frozen=True))
 
+    job.checkpoint.restore_threads()  # another number of them could change the vectors' last digits
     numbered, sentences = encode_once(model, packed, job.device, report_encoding)
     outcome = _fit(numbered, sentences, job, {**settings, "on_progress": report})
     return dataclasses.replace(outcome, tokens=job.count_tokens(outcome.tokens))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -258,16 +258,35 @@ def test_the_seconds_of_all_processes_add_up(tmp_path: Path) -> None:
     assert third.seconds == 15, "of the training; what came before it in the process is not its"
 
 
-def test_threads_are_those_of_the_beginning(tmp_path: Path) -> None:
+@pytest.fixture
+def threads() -> Iterator[None]:
     before = torch.get_num_threads()
-    try:
-        torch.set_num_threads(3)
-        make(tmp_path).save(Numbers())
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("threads")
+def test_threads_are_those_of_the_beginning(tmp_path: Path) -> None:
+    torch.set_num_threads(3)
+    make(tmp_path).save(Numbers())
+    for restore in (lambda: resume(tmp_path), lambda: make(tmp_path).restore_threads()):
         torch.set_num_threads(1)
-        resume(tmp_path)
+        restore()
         assert torch.get_num_threads() == 3
-    finally:
-        torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("threads")
+def test_threads_of_what_is_no_checkpoint_of_this_cell_are_left_alone(tmp_path: Path) -> None:
+    torch.set_num_threads(3)
+    make(tmp_path, key="another").save(Numbers())
+    torch.set_num_threads(2)
+    make(tmp_path).restore_threads()
+    make(tmp_path / "nothing").restore_threads()
+    make(None).restore_threads()
+    (tmp_path / "training.safetensors").write_bytes(b"damaged")
+    make(tmp_path).restore_threads()
+    assert torch.get_num_threads() == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["training.safetensors"], "it is left to resume"
 
 
 def test_on_the_way_out_only_what_is_quick_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
