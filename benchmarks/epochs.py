@@ -25,8 +25,8 @@ from probing.aggregators.em import EMAggregator
 from probing.aggregators.linear import LinearAggregator
 from probing.aggregators.simple import SimpleAggregator
 from probing.config import PRESETS, ModelConfig
-from probing.dataset import PackedSplit
-from probing.training import train
+from probing.tasks.batches import PackedSplit
+from probing.training.loop import train
 
 AGGREGATORS: dict[str, Callable[..., nn.Module]] = {
     "base": LinearAggregator,

@@ -16,7 +16,7 @@ import torch
 from rich.console import Console
 from rich.progress import track
 
-from probing.dataset import PackedSplit
+from probing.tasks.batches import PackedSplit
 
 CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time.process_time}
 VOCABULARY, CLASSES = 1000, 6

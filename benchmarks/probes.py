@@ -28,8 +28,9 @@ import torch
 from torch import nn
 
 from benchmarks.measuring import CLOCKS, name_machine
-from probing import fused_descent, probes
-from probing.tasks import TASKS
+from probing.probes import kernel as kernel
+from probing.probes import search as probes
+from probing.tasks.table import TASKS
 
 CPU = torch.device("cpu")
 DIM = 300
@@ -192,7 +193,7 @@ def summarise(rows: list[dict[str, Any]], options: argparse.Namespace) -> dict[s
         "max_epochs": options.max_epochs,
         "threads": torch.get_num_threads(),
         "clock": options.clock,
-        "implementation": re.sub(r"\S*/", "", fused_descent.load().note.partition(" (")[0]),
+        "implementation": re.sub(r"\S*/", "", kernel.load().note.partition(" (")[0]),
         "machine": name_machine(),
         "seconds": round(total, 1),
         "plain_seconds": round(plain, 1),

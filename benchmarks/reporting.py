@@ -14,8 +14,9 @@ import numpy as np
 from rich.table import Table
 
 from probing.registry import AGGREGATORS
-from probing.results import DataIdentity, ModelIdentity, Result, Scores, Store, Timing
-from probing.tasks import TASKS, Task
+from probing.results.record import DataIdentity, ModelIdentity, Record, Scores, Timing
+from probing.results.store import Store
+from probing.tasks.table import TASKS, Task
 
 SENTENCES = 2000
 SEEDS = (2, 20, 200)
@@ -47,7 +48,7 @@ def measure(*, rounds: int, **_: Any) -> dict[str, Any]:
     return figures
 
 
-def make_record(task: Task, model: str, seed: int) -> Result:
+def make_record(task: Task, model: str, seed: int) -> Record:
     """Return a record whose predictions are right for three of four sentences, some of which are hard for all."""
     place = [known.name for known in TASKS].index(task.name)
     fixed = np.random.default_rng(place)
@@ -72,7 +73,7 @@ def make_record(task: Task, model: str, seed: int) -> Result:
         gold=gold.tolist(),
         predictions=predictions.tolist(),
     )
-    return Result(
+    return Record(
         task=task.name,
         family=task.family,
         seed=seed,

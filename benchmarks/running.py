@@ -22,7 +22,7 @@ from rich.progress import track
 from rich.table import Table
 
 from benchmarks.measuring import CLASSES, median_ratio
-from probing.results import read_result
+from probing.results.record import read_record
 
 LINES = 120_000
 GOALS = {"read_seconds": 2.0, "start_seconds": 3.0, "jobs_ratio": 1.0}
@@ -73,7 +73,7 @@ def _measure_jobs(task: Path, folder: Path, rounds: int) -> dict[str, float]:
             command = ["-c", RUN, "run", "--task-file", str(task), "--aggregator", "em", "--preset", "small"]
             options = ["--seeds", "2", "--set", "training.max_epochs=2", "--jobs", str(jobs), "--device", "cpu"]
             _time([*command, *options, "--results", str(results), "--quiet"])
-            took = [read_result(path).timing.seconds for path in sorted(results.rglob("*.json"))]
+            took = [read_record(path).timing.seconds for path in sorted(results.rglob("*.json"))]
             seconds.append(sum(took) if jobs == 1 else max(took))
     return {
         "one_process_seconds": statistics.median(apart),
@@ -85,7 +85,7 @@ def _measure_jobs(task: Path, folder: Path, rounds: int) -> dict[str, float]:
 @contextmanager
 def own_cache(folder: Path) -> Iterator[None]:
     """Let nothing that was cached before count, but the compiled kernels."""
-    from probing.cache import cache_folder
+    from probing.storage.cache import cache_folder
 
     kernels = cache_folder("kernels")
     before = os.environ.get("XDG_CACHE_HOME")

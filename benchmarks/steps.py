@@ -14,9 +14,10 @@ from torch.profiler import ProfilerActivity, profile
 
 from benchmarks.measuring import CLASSES, VOCABULARY, make_split
 from probing.config import ModelConfig
-from probing.dataset import Batch, PackedSplit
 from probing.model.classifier import build_classifier
-from probing.training import Optimizer, score
+from probing.tasks.batches import Batch, PackedSplit
+from probing.training.loop import Optimizer
+from probing.training.objectives import score
 
 CPU = torch.device("cpu")
 SENTENCES, LENGTH = 64, 16

@@ -11,7 +11,19 @@ from pathlib import Path
 from typing import Any, Literal
 
 from probing.errors import ProbingError, unknown
-from probing.files import read_text
+from probing.storage import read_text
+
+BACKENDS = ("loky", "ray", "dask")
+"""Where cells can run: in processes of this machine, or on a Ray or Dask cluster."""
+CONTROLS = ("random-labels", "random-encoder")
+"""Controls that can be measured beside every model."""
+DEVICES = ("auto", "cpu", "cuda", "mps")
+DTYPES = ("float32", "float16")
+"""Types in which frozen vectors can be kept."""
+POOLINGS = ("mean", "cls", "max", "last")
+"""Ways to make one vector of a transformer's tokens."""
+PROBES = ("mlp", "linear", "senteval", "senteval-mlp")
+"""Classifiers on frozen vectors."""
 
 
 def _require(condition: bool, name: str, value: Any, allowed: str) -> None:

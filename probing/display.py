@@ -1,4 +1,4 @@
-"""What a run shows while it goes: a live line on a terminal, plain lines elsewhere. All of it goes to stderr."""
+"""The display of a run: live progress bars on a terminal, plain lines elsewhere, all of it on stderr."""
 
 from __future__ import annotations
 
@@ -12,36 +12,28 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 SECONDS_UNTIL_A_BAR = 2.0
-"""What is done sooner needs none."""
+"""Time after which a progress bar appears."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """How far one cell has come."""
+    """How far one piece of work has come."""
 
-    cell: str
-    epoch: int
-    """0 while a frozen encoder sees the sentences."""
-    max_epochs: int
-    fraction: float
-    """Of the whole cell, as if no epoch were saved by early stopping."""
-    loss: float
-    dev_accuracy: float | None
-    tokens_per_second: float
-    epoch_ended: bool
-    stage: str = ""
-    """Which of its trainings, if it has several."""
+    work: str
+    """Name of the work."""
+    fraction: float = 0.0
+    """Share of the work that is done, if nothing is saved by early stopping."""
+    text: str = ""
+    """What it is doing, in words."""
+    milestone: bool = False
+    """Whether a verbose display prints the text as a line of its own."""
     note: str = ""
-
-    @classmethod
-    def remark(cls, cell: str, note: str) -> Status:
-        """Return a status that is only a line to be shown."""
-        return cls(cell, 0, 0, 0.0, 0.0, None, 0.0, epoch_ended=False, note=note)
+    """A line to be shown in any case; then the rest does not count."""
 
 
 @dataclass(slots=True)
 class Display:
-    """Shows the cells of a run; `verbosity` is -1 (errors only), 0, or 1 (every epoch)."""
+    """Shows the progress of a run; `verbosity` is -1 (warnings and errors only), 0, or 1 (every epoch)."""
 
     verbosity: int = 0
     console: Console = field(default_factory=lambda: Console(stderr=True, highlight=False, soft_wrap=True))
@@ -71,7 +63,7 @@ class Display:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Show what the package's modules log: warnings always, the rest unless quiet."""
+        """Show the package's log messages: warnings always, others unless quiet."""
         logger, handler = logging.getLogger("probing"), _LogLines(self)
         level = logger.level
         logger.addHandler(handler)
@@ -84,7 +76,7 @@ class Display:
 
     @contextmanager
     def running(self, cells: Sequence[tuple[str, float]]) -> Iterator[None]:
-        """Show the progress of cells, given by name and the size of their data: by it the time left is judged."""
+        """Show the progress of cells, given by name and by the size of their data, from which the time left is estimated."""
         self._total, self._sizes, self._size = len(cells), dict(cells), sum(size for _, size in cells)
         self._started = time.monotonic()
         self._fractions.clear()
@@ -107,7 +99,7 @@ class Display:
 
     @contextmanager
     def measuring(self, what: str) -> Iterator[Callable[[float], None]]:
-        """Show on a terminal what share of something is done, if it takes long; gives a function to tell it to."""
+        """Show on a terminal which share of a job is done, if it takes long; provides a function that takes the share."""
         started, show = time.monotonic(), None
         with ExitStack() as stack:
 
@@ -123,7 +115,7 @@ class Display:
 
     @contextmanager
     def counting(self, what: str, total: int, done: int = 0) -> Iterator[Callable[[int], None]]:
-        """Show on a terminal how many of something are done; gives a function to tell the number to."""
+        """Show on a terminal how many items are done; provides a function that takes the number."""
         if not (self.console.is_terminal and self.verbosity >= 0):
             yield lambda done: None
             return
@@ -140,21 +132,19 @@ class Display:
     def update(self, status: Status) -> None:
         """Show how far a cell has come."""
         if status.note:
-            self.warn(f"{status.cell}: {status.note}")
+            self.warn(f"{status.work}: {status.note}")
             return
-        if status.cell in self._ended:  # from another process a status can come later than the outcome
+        if status.work in self._ended:  # a status from another process can arrive after the outcome
             return
-        self._fractions[status.cell] = status.fraction
-        stage = f"{status.stage}  " if status.stage else ""
-        text = stage + _describe(status)
+        self._fractions[status.work] = status.fraction
         if self._progress is not None and self._overall is not None:
-            if status.cell not in self._rows:
-                self._rows[status.cell] = self._progress.add_task(status.cell, total=1.0, text="")
-            self._progress.update(self._rows[status.cell], completed=status.fraction, text=text)
+            if status.work not in self._rows:
+                self._rows[status.work] = self._progress.add_task(status.work, total=1.0, text="")
+            self._progress.update(self._rows[status.work], completed=status.fraction, text=status.text)
             overall = f"cell {min(len(self._ended) + 1, self._total)} of {self._total}{self._left_text()}"
             self._progress.update(self._overall, completed=self._done, text=overall)
-        if status.epoch_ended:
-            self.detail(f"  {status.cell}: {text}")
+        if status.milestone:
+            self.detail(f"  {status.work}: {status.text}")
 
     def finish(self, cell: str, outcome: str) -> None:
         """Show that a cell has ended, and how."""
@@ -166,7 +156,7 @@ class Display:
 
     @property
     def _done(self) -> float:
-        """How much of the data of all cells is done with."""
+        """Amount of data, over all cells, that is done."""
         begun = sum(self._sizes[cell] * fraction for cell, fraction in self._fractions.items())
         return begun + sum(self._sizes[cell] for cell in self._ended)
 
@@ -175,15 +165,6 @@ class Display:
         if len(self._ended) >= self._total or done <= 0:
             return ""
         return f"  about {format_seconds((time.monotonic() - self._started) * (self._size - done) / done)} left"
-
-
-def _describe(status: Status) -> str:
-    if status.epoch == 0:
-        return "encoding the sentences"
-    text = f"epoch {status.epoch}/{status.max_epochs}  loss {status.loss:.3f}"
-    if status.dev_accuracy is not None:
-        text += f"  dev {status.dev_accuracy:.2f}"
-    return f"{text}  {status.tokens_per_second:,.0f} tokens/s"
 
 
 class _LogLines(logging.Handler):

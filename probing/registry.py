@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from probing.errors import ProbingError, unknown
-from probing.neighbours import NEIGHBOURS, hash_code
+from probing.plugin_imports import NEIGHBOURS, hash_code
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,11 +18,9 @@ import torch
 from numpy.typing import NDArray
 
 from probing import probes
-from probing.dataset import SPLITS, Split, TaskData, read_task_file
-from probing.encoders.encoder import as_matrix
-from probing.encoders.senteval import DotDict, make_params
+from probing.encoders import DotDict, as_matrix, make_params
 from probing.errors import ProbingError, unknown
-from probing.tasks import TASKS, Task
+from probing.tasks import SPLITS, TASKS, Split, Task, TaskData, read_task_file
 from probing.training import pick_device
 
 DOWNSTREAM = (
@@ -165,7 +163,7 @@ def _score_torch(embedded: Embedded, params: DotDict) -> tuple[float, float]:
         probe, splits["tr"], splits["va"], num_classes=embedded.num_classes, seed=params.seed, device=device
     )
     predictions = fitted.predict(splits["te"].vectors)
-    return round(fitted.chosen.best.dev_accuracy, 2), embedded.percentage(predictions, "te")
+    return round(fitted.chosen.best.score, 2), embedded.percentage(predictions, "te")
 
 
 def _score_sklearn(embedded: Embedded, params: DotDict) -> tuple[float, float]:

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-import cli
+from probing.commands import main
 from probing.registry import AGGREGATORS
-from probing.results import DataIdentity, ModelIdentity, Result, Scores, Timing, make_key
+from probing.results import CellIdentity, DataIdentity, ModelIdentity, Record, Scores, Timing
 from probing.tasks import COUNTERPARTS, TASKS, own_task
 
 GOLDEN = Path(__file__).with_name("golden")
@@ -58,7 +58,7 @@ def probe() -> Callable[..., tuple[int, str, str]]:
     """Return a function that runs the command in this process and gives its exit code, stdout and stderr."""
 
     def run(*arguments: object) -> tuple[int, str, str]:
-        result = CliRunner().invoke(cli.main, [str(argument) for argument in arguments])
+        result = CliRunner().invoke(main, [str(argument) for argument in arguments])
         return result.exit_code, result.stdout, result.stderr
 
     return run
@@ -77,7 +77,7 @@ def task_file(tmp_path: Path) -> Callable[..., Path]:
     return write
 
 
-def make_result(
+def make_record(
     task: str = "Tense",
     model: str = "em",
     accuracy: float | None = 80.0,
@@ -88,7 +88,7 @@ def make_result(
     majority: float = 50.0,
     settings: dict[str, dict[str, Any]] | None = None,
     **changes: Any,
-) -> Result:
+) -> Record:
     """Return a finished record, or a failed one when there is no accuracy; `changes` replace whole fields."""
     row = {known.name: known for known in TASKS + COUNTERPARTS}.get(task) or own_task(Path(f"{task}.txt"))
     builtin = AGGREGATORS.builtins.get(model)
@@ -98,7 +98,7 @@ def make_result(
         version="built-in" if builtin else hashlib.sha256(model.encode()).hexdigest(),
     )
     sha256 = hashlib.sha256(f"{data} {task}".encode()).hexdigest()
-    fields: dict[str, Any] = {
+    identity_fields: dict[str, Any] = {
         "task": task,
         "family": row.family,
         "seed": seed,
@@ -106,9 +106,11 @@ def make_result(
         "data": DataIdentity(name=data, file=f"{row.file}.txt", sha256=sha256),
         "model": identity,
         "settings": settings or {"model": {"num_layers": 3, "layers_with_aggregator": []}, "training": {"patience": 4}},
-        "status": "failed" if accuracy is None else "finished",
+        "measure": "accuracy",
+    }
+    fields: dict[str, Any] = {
         "error": "the loss became nan in epoch 2" if accuracy is None else None,
-        "scores": None
+        "outcome": None
         if accuracy is None
         else Scores(
             dev_accuracy=min(100.0, accuracy + 1),
@@ -127,20 +129,20 @@ def make_result(
         ),
         "timing": Timing(seconds=12.5, tokens_per_second=3000.0, finished_at="2026-01-02T03:04:05+00:00"),
         "where": {"probing": "0.1.0", "torch": "2.13.0", "python": "3.11.9", "device": "cpu", "threads": 1},
-    } | changes
-    names = ("data", "task", "model", "preset", "settings", "seed")
-    return Result(**{"key": make_key(**{name: fields[name] for name in names}), **fields})
+    }
+    changed = {name: changes.pop(name) for name in identity_fields if name in changes}
+    return Record(identity=CellIdentity(**identity_fields | changed), **fields | changes)
 
 
-@pytest.fixture(name="make_result", scope="session")
-def _make_result() -> Callable[..., Result]:
-    return make_result
+@pytest.fixture(name="make_record", scope="session")
+def _make_record() -> Callable[..., Record]:
+    return make_record
 
 
 @pytest.fixture(scope="session")
-def paper_results() -> list[Result]:
+def paper_results() -> list[Record]:
     """Return records that are the paper's own Table 1, as if measured with seed 0."""
-    return [make_result(task.name, model, task.paper[model]) for task in TASKS for model in ("base", "simple", "em")]
+    return [make_record(task.name, model, task.paper[model]) for task in TASKS for model in ("base", "simple", "em")]
 
 
 @pytest.fixture

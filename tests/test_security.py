@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from probing.report.formats import load_and_render
-from probing.results import Store
+from probing.results import CellIdentity, DataIdentity, ModelIdentity, Store
 
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted([ROOT / "cli.py", *(ROOT / "probing").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")])
@@ -108,7 +108,16 @@ names = st.text(max_size=80) | st.sampled_from(
 def test_no_name_leads_out_of_the_results_folder(
     tmp_path: Path, data: str, task: str, model: str, preset: str, key: str, seed: int
 ) -> None:
-    path = Store(tmp_path).path(data=data, task=task, model=model, preset=preset, seed=seed, key=key)
+    identity = CellIdentity(
+        task=task,
+        family="own",
+        seed=seed,
+        preset=preset,
+        data=DataIdentity(name=data, file="", sha256=""),
+        model=ModelIdentity(name=model, label="", version=""),
+        settings={},
+    )
+    path = identity.path(tmp_path, key)
     assert path.resolve().parent == tmp_path.resolve()
     assert len(path.name.encode()) <= 255
     assert "\0" not in path.name
@@ -128,12 +137,12 @@ def plugin(tmp_path: Path) -> Path:
 
 
 def run_probe(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    start = f"import sys; sys.path.insert(0, {str(folder)!r}); from cli import main; main()"
+    start = f"import sys; sys.path.insert(0, {str(folder)!r}); from probing.commands import main; main()"
     return subprocess.run([sys.executable, "-c", start, *arguments], capture_output=True, text=True, cwd=ROOT)
 
 
-def test_a_plugin_is_imported_only_when_it_is_named(plugin: Path, tmp_path: Path, make_result) -> None:  # type: ignore[no-untyped-def]
-    Store(tmp_path / "results").save(make_result(model="marking_plugin:Gate"))
+def test_a_plugin_is_imported_only_when_it_is_named(plugin: Path, tmp_path: Path, make_record) -> None:  # type: ignore[no-untyped-def]
+    Store(tmp_path / "results").save(make_record(model="marking_plugin:Gate"))
     for command in (["--help"], ["aggregators"], ["encoders"], ["report", "--results", str(tmp_path / "results")]):
         done = run_probe(tmp_path, *command)
         assert done.returncode == 0, done.stderr
@@ -143,12 +152,12 @@ def test_a_plugin_is_imported_only_when_it_is_named(plugin: Path, tmp_path: Path
     assert plugin.exists()
 
 
-def test_names_in_records_are_no_markup_in_the_page(tmp_path: Path, make_result, change) -> None:  # type: ignore[no-untyped-def]
+def test_names_in_records_are_no_markup_in_the_page(tmp_path: Path, make_record, change) -> None:  # type: ignore[no-untyped-def]
     hostile = "</script><img src=x onerror=alert(1)>"
     store = Store(tmp_path)
     for model in ("em", "base"):
-        record = make_result(model=model, preset=hostile, error=None)
-        store.save(change(record, model__label=f"{model}{hostile}", data__name=hostile))
+        record = make_record(model=model, preset=hostile, error=None)
+        store.save(change(record, identity__model__label=f"{model}{hostile}", identity__data__name=hostile))
     page = load_and_render(tmp_path, "html", on_damaged=pytest.fail)
     assert "<img" not in page
     assert "onerror=alert(1)" in page  # it is told, as text

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from probing.report.formats import CLAIMS_HEADING, escape_markdown, load_and_render
-from probing.report.groups import load_records
+from probing.report.grouping import load_records
 from probing.report.table import make_tables
 
 ROOT = Path(__file__).parents[1]

@@ -1,1 +1,6 @@
-"""How the attention heads' outputs are put together: linear, or routing by agreement."""
+"""Aggregators put the outputs of the attention heads together: a linear map, or routing by agreement."""
+
+from probing.aggregators.implementation import describe as describe_routing
+from probing.aggregators.linear import LinearAggregator
+
+__all__ = ["LinearAggregator", "describe_routing"]

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from probing.aggregators import kernels
+from probing import native
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ def _call(direction: str, plan: Plan, votes: Tensor, betas: Sequence[Tensor], *a
         settings = _Em(shape, *map(_address, betas), ctypes.addressof(schedule), options["activate"])
     else:
         settings = _Simple(shape, options["squash"], options["softmax_over"] == "heads")
-    library = kernels.load().library
+    library = native.load("routing").library
     assert library is not None
     name = f"{'em' if betas else 'simple'}_{direction}"
     getattr(library, name)(ctypes.byref(settings), ctypes.c_int(torch.get_num_threads()), *arguments)

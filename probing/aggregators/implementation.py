@@ -10,7 +10,8 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from probing.aggregators import fused, kernels
+from probing import native
+from probing.aggregators import fused
 from probing.errors import ProbingError
 
 Implementation = Literal["auto", "fused", "reference"]
@@ -57,7 +58,7 @@ def describe(implementation: Implementation, device: str | torch.device) -> str:
     if implementation == "reference":
         return "plain torch operations, as asked for"
     if kind == "cpu":
-        return kernels.load().note
+        return native.load("routing").note
     obstacle = _find_device_obstacle(kind)
     return f"plain torch operations: {obstacle}" if obstacle else f"fused by torch.compile on {kind}"
 
@@ -78,7 +79,7 @@ def _find_obstacle(votes: Tensor, *betas: Tensor) -> str | None:
         return f"the kernels compute in float32, and the votes are {str(votes.dtype).removeprefix('torch.')}"
     if any(beta.dim() > 1 for beta in betas):
         return "the kernels take one beta per capsule"
-    found = kernels.load()
+    found = native.load("routing")
     return None if found.library is not None else found.note
 
 

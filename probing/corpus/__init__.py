@@ -1,1 +1,1 @@
-"""Parsed text becomes task files: readers, the embedded grammar, the builders, SentEval's own files."""
+"""Task files: fetched from SentEval, built from parsed text or from the embedded grammar, described and checked."""

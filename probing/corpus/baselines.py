@@ -1,6 +1,6 @@
-"""What can be had without reading a sentence: predictors that see its length, one word's frequency, or a bag of words.
+"""Baselines that hardly read a sentence: they see its length, one word's frequency, or its words in any order.
 
-The authors of the ten tasks wish for the first two; all are learned on the training split and scored on the test split.
+The authors of the ten tasks recommend the first two. All learn from the training split; the test split scores them.
 """
 
 from __future__ import annotations
@@ -8,33 +8,22 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
+from probing.corpus.instances import Instance, Splits
+from probing.statistics.correlation import pearson
+
 MAX_WORDS = 20_000
-"""Words that the bag of words looks at; a quarter of them where there are more than MANY_LABELS labels."""
+"""Number of words that the bag of words uses; a quarter of it for a task with more than MANY_LABELS labels."""
 MANY_LABELS = 50
 CHUNK = 5_000
-"""Sentences that naive Bayes takes at a time: it makes a dense table of sentences by labels."""
-
-
-class Labelled(Protocol):
-    """An instance as the builders make it."""
-
-    @property
-    def label(self) -> str: ...
-    @property
-    def tokens(self) -> Sequence[str]: ...
-    @property
-    def target(self) -> str | None: ...
-
-
-Splits = Mapping[str, Sequence[Labelled]]
+"""Number of sentences that naive Bayes takes at a time: it makes a dense table of sentences by labels."""
 
 
 def measure_baselines(splits: Splits, frequencies: Mapping[str, int]) -> dict[str, float]:
-    """Return the test accuracy in percent of each predictor; `frequencies` are those of lower-cased words."""
+    """Return the test accuracy in percent of each baseline; `frequencies` are those of lower-cased words."""
     train, test = splits["tr"], splits["te"]
     baselines = {
         "majority": score_best_label(train, test, lambda _: 0),
@@ -42,7 +31,7 @@ def measure_baselines(splits: Splits, frequencies: Mapping[str, int]) -> dict[st
     }
     if all(instance.target is not None for instance in train):
 
-        def frequency_bin(instance: Labelled) -> int:
+        def frequency_bin(instance: Instance) -> int:
             return round(2 * math.log2(max(1, frequencies.get((instance.target or "").lower(), 1))))
 
         baselines["target_frequency"] = score_best_label(train, test, frequency_bin)
@@ -50,21 +39,26 @@ def measure_baselines(splits: Splits, frequencies: Mapping[str, int]) -> dict[st
     return baselines
 
 
-def score_best_label(train: Sequence[Labelled], test: Sequence[Labelled], key: Callable[[Labelled], Hashable]) -> float:
-    """Learn the most frequent label of each key (of all, for a new key), and score it."""
+def score_best_label(train: Sequence[Instance], test: Sequence[Instance], key: Callable[[Instance], Hashable]) -> float:
+    """Return the accuracy of guessing the most frequent label of each key, and of the whole split for a new key."""
     counts: defaultdict[Hashable, Counter[str]] = defaultdict(Counter)
     overall: Counter[str] = Counter()
     for instance in train:
         counts[key(instance)][instance.label] += 1
         overall[instance.label] += 1
-    best = {value: min(found, key=lambda label: (-found[label], label)) for value, found in counts.items()}
-    default = min(overall, key=lambda label: (-overall[label], label))
+    best = {value: find_majority(found) for value, found in counts.items()}
+    default = find_majority(overall)
     hits = sum(best.get(key(instance), default) == instance.label for instance in test)
     return round(100 * hits / len(test), 2)
 
 
-def score_bag_of_words(train: Sequence[Labelled], test: Sequence[Labelled]) -> float:
-    """Learn naive Bayes on the lower-cased words of a sentence, in any order, and score it."""
+def find_majority(counts: Mapping[str, int]) -> str:
+    """Return the most frequent label, the first in alphabetical order among equals."""
+    return min(counts, key=lambda label: (-counts[label], label))
+
+
+def score_bag_of_words(train: Sequence[Instance], test: Sequence[Instance]) -> float:
+    """Return the accuracy of naive Bayes on the lower-cased words of a sentence, in any order."""
     from sklearn.naive_bayes import MultinomialNB
 
     labels = sorted({instance.label for instance in train})
@@ -86,13 +80,13 @@ def score_bag_of_words(train: Sequence[Labelled], test: Sequence[Labelled]) -> f
     return round(100 * hits / len(test), 2)
 
 
-def _fold(instances: Sequence[Labelled]) -> list[str]:
-    """Return all words of some sentences, lower-cased: all at once is several times quicker than one by one."""
+def _fold(instances: Sequence[Instance]) -> list[str]:
+    """Return all words of some sentences, lower-cased together: several times as fast as one by one."""
     return "\n".join([" ".join(instance.tokens) for instance in instances]).lower().split()
 
 
-def _count_words(instances: Sequence[Labelled], columns: Mapping[str, int]) -> Any:
-    """Return a sparse matrix: how often each word (column) occurs in each sentence (row)."""
+def _count_words(instances: Sequence[Instance], columns: Mapping[str, int]) -> Any:
+    """Return a sparse matrix of the number of times that each word (column) occurs in each sentence (row)."""
     from scipy.sparse import csr_matrix
 
     found = np.array([columns.get(word, -1) for word in _fold(instances)])
@@ -101,8 +95,8 @@ def _count_words(instances: Sequence[Labelled], columns: Mapping[str, int]) -> A
     return csr_matrix((np.ones(known.sum()), (rows[known], found[known])), shape=(len(instances), len(columns)))
 
 
-def correlate_with_length(instances: Sequence[Labelled]) -> float | None:
-    """Return Pearson's r of length and label, where labels are numbers or there are two of them."""
+def correlate_with_length(instances: Sequence[Instance]) -> float | None:
+    """Return Pearson's r of length and label; None unless the labels are numbers or there are two of them."""
     labels = sorted({instance.label for instance in instances})
     if all(label.isdecimal() for label in labels):
         values = [float(instance.label) for instance in instances]
@@ -110,8 +104,6 @@ def correlate_with_length(instances: Sequence[Labelled]) -> float | None:
         values = [float(instance.label == labels[1]) for instance in instances]
     else:
         return None
-    lengths = [float(len(instance.tokens)) for instance in instances]
-    mean_value, mean_length = math.fsum(values) / len(values), math.fsum(lengths) / len(lengths)
-    pairs = [(value - mean_value, length - mean_length) for value, length in zip(values, lengths, strict=True)]
-    spread = math.sqrt(math.fsum(x * x for x, _ in pairs) * math.fsum(y * y for _, y in pairs))
-    return round(math.fsum(x * y for x, y in pairs) / spread, 4) if spread else None
+    lengths = [len(instance.tokens) for instance in instances]
+    correlation = pearson(values, lengths)
+    return None if correlation is None else round(correlation, 4)

@@ -1,4 +1,4 @@
-"""The datasheet of a data set: where it comes from, what is in it, what was left out, and what chance would score."""
+"""The datasheet of a data set: its source, its content, what was left out and why, and the baselines."""
 
 from __future__ import annotations
 
@@ -11,73 +11,79 @@ from pathlib import Path
 from typing import Any
 
 from probing import __version__
-from probing.corpus.baselines import Splits, correlate_with_length, measure_baselines
-from probing.dataset import SPLITS
-from probing.tasks import Task
+from probing.corpus.baselines import correlate_with_length, measure_baselines
+from probing.corpus.instances import Splits
+from probing.tasks.table import Task
+from probing.tasks.task_file import SPLITS
 
 MAX_LABELS_LISTED = 30
-"""Of a task with more labels, the Markdown gives a summary; the JSON has them all."""
+"""Largest number of labels that the Markdown lists one by one; the JSON always lists all."""
 BASELINES = {
     "majority": "majority",
     "length": "length",
     "target_frequency": "target frequency",
     "bag_of_words": "bag of words",
 }
-"""Name in the JSON -> column in tables."""
+"""Name of a baseline in the JSON -> its column in tables."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskSheet:
-    """What is to be known of one task file, or why there is none."""
+    """The description of one task file, or the reason why there is none."""
 
     task: str
+    """Name of the task."""
     file: str
+    """Name of the file."""
     reason: str | None = None
-    """Why the corpus does not give the task."""
+    """Reason why the task could not be built."""
     sha256: str | None = None
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
     """Split -> label -> instances."""
     settings: dict[str, Any] = field(default_factory=dict)
-    """The bounds in force."""
+    """Bounds and choices that the task was built with."""
     baselines: dict[str, float] = field(default_factory=dict)
-    """Test accuracy in percent of what hardly reads the sentence."""
+    """Baseline -> test accuracy in percent."""
     length_correlation: dict[str, float] = field(default_factory=dict)
-    """Split -> Pearson's r of label and length, where labels are numbers or there are two of them."""
+    """Split -> Pearson's r of label and length, if the labels are numbers or there are two of them."""
     targets: dict[str, list[str]] = field(default_factory=dict)
-    """Split -> target forms, for the tasks that keep them apart."""
+    """Split -> target forms, for the tasks whose splits share none."""
     dropped: dict[str, int] = field(default_factory=dict)
-    """Reason -> sentences of no use to the task."""
+    """Reason -> number of sentences that the task could not use."""
 
     def size(self, split: str) -> int:
-        """Return how many instances a split has."""
+        """Return the number of instances of a split."""
         return sum(self.counts.get(split, {}).values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Datasheet:
-    """What is to be known of a folder of task files."""
+    """The description of a folder of task files."""
 
     source: dict[str, Any]
+    """Files or grammar that the sentences come from."""
     options: dict[str, Any]
+    """Sizes and seed of the build."""
     corpus: dict[str, Any]
+    """Numbers of sentences and tokens."""
     tasks: list[TaskSheet]
 
     @property
     def identity(self) -> str:
-        """A checksum over the checksums of all task files, by which results name the data."""
+        """SHA-256 over the checksums of all task files, by which results name the data."""
         lines = sorted(f"{sheet.sha256}  {sheet.file}\n" for sheet in self.tasks if sheet.sha256)
         return hashlib.sha256("".join(lines).encode()).hexdigest()
 
     def to_json(self) -> str:
-        """Return all of it, for machines."""
+        """Return the whole datasheet as JSON."""
         content = {"identity": self.identity, "probing": __version__, **asdict(self)}
         return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
     def to_table(self, style: str = "simple") -> str:
-        """Return a row for each task: its size and baselines, or why it was not built."""
+        """Return a table with a row for each task: its size and baselines, or the reason why it was not built."""
         from tabulate import tabulate
 
-        asked = {"tr": self.options["train"], "va": self.options["dev"], "te": self.options["test"]}
+        asked = {split: self.options[name] for split, name in SPLITS.items()}
         header = ["task", "classes", *SPLITS, *BASELINES.values(), "remark"]
         rows = [
             [
@@ -92,7 +98,7 @@ class Datasheet:
         return tabulate(rows, header, tablefmt=style, floatfmt=".1f")
 
     def to_markdown(self) -> str:
-        """Return what a reader wants to know."""
+        """Return the datasheet as Markdown, with long lists summarised."""
         return "\n".join([*_introduce(self), *(line for sheet in self.tasks for line in _describe(sheet))]) + "\n"
 
 
@@ -183,7 +189,7 @@ def describe_task(
     dropped: Mapping[str, int],
     frequencies: Mapping[str, int],
 ) -> TaskSheet:
-    """Return the sheet of a task file just written."""
+    """Return the description of a task file that was just written."""
     targets = {split: sorted({i.target for i in found if i.target is not None}) for split, found in splits.items()}
     correlations = {split: correlate_with_length(found) for split, found in splits.items()}
     return TaskSheet(

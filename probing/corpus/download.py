@@ -1,7 +1,7 @@
-"""SentEval's ten probing files, downloaded and verified.
+"""Download of SentEval's ten probing files, each verified by its git blob id.
 
-A file grows under `<file>.txt.part`, where a later call goes on with it, and gets its final name only after its git
-blob id was found right.
+A download is written to `<file>.txt.part`, which a later call resumes, and gets its final name only after it was
+verified.
 """
 
 from __future__ import annotations
@@ -13,32 +13,33 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from probing.dataset import hash_file
 from probing.errors import ProbingError
-from probing.tasks import Task
+from probing.storage.files import hash_file
+from probing.tasks.table import Task
 
 COMMIT = "5d6dc117d1ac30357ddaeb7347fb5684e9b87015"
 """The commit of facebookresearch/SentEval whose blobs the task table lists."""
 MIRROR = f"https://raw.githubusercontent.com/facebookresearch/SentEval/{COMMIT}/data/probing"
-"""Where the files come from unless another mirror is named."""
+"""Default address of the files."""
 PAUSES = (0.5, 1.0, 2.0)
-"""Seconds before each further try after a try that brought nothing new."""
+"""Seconds to wait before each retry, as long as no new bytes arrive."""
 CHUNK = 1 << 14
-"""Bytes written at a time; an incomplete chunk is lost when the connection breaks."""
-PASSING_TROUBLE = frozenset({429, 500, 502, 503, 504})
-"""HTTP answers after which another try is worth it."""
+"""Number of bytes written at a time; an incomplete chunk is lost when the connection breaks."""
+RETRYABLE = frozenset({429, 500, 502, 503, 504})
+"""HTTP status codes after which the request is tried again."""
 
 Report = Callable[[str], None]
+"""Function that prints a line."""
 Advance = Callable[[int, int | None], None]
-"""Takes the bytes there are and the bytes there will be, if known."""
+"""Function that shows the number of bytes so far and in total, if known."""
 
 
 class InterruptionError(Exception):
-    """A try that ended early and may go on: why, in a few words."""
+    """A download was interrupted and can be resumed; the text is the reason."""
 
 
 def fetch(
@@ -50,7 +51,7 @@ def fetch(
     force: bool = False,
     report: Report = lambda line: None,
 ) -> None:
-    """Bring the files of the tasks into the folder, each verified by its blob id; what is there stays."""
+    """Download the files of the tasks into the folder, each verified by its blob id; verified files are kept."""
     for task in tasks:
         if task.blob is None:
             raise ProbingError(f"{task.name} is not among SentEval's files. Build it: see `probe data build --help`")
@@ -62,7 +63,7 @@ def fetch(
     if foreign and not force:
         raise ProbingError(
             f"{', '.join(map(str, foreign))}: not SentEval's file (another git blob id) and not overwritten. "
-            "Give --force to overwrite, or another --data-dir"
+            "Overwrite it with --force, or name another --data-dir"
         )
     _check_mirror(mirror)
     for number, task in enumerate(tasks, 1):
@@ -114,7 +115,7 @@ def _check_mirror(mirror: str) -> None:
 
 
 def _fetch_file(url: str, path: Path, blob: str, advance: Advance) -> int:
-    """Download one file and return its size; under its final name stands the right file or what was there before."""
+    """Download one file and return its size; its final name is replaced only by a verified file."""
     part = path.with_name(path.name + ".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -123,7 +124,7 @@ def _fetch_file(url: str, path: Path, blob: str, advance: Advance) -> int:
             _download(url, part, advance)
         got = hash_file(part)[1]
         if got != blob and resumed:
-            # What an earlier call left may stem from another mirror: its bytes do not fit, so begin anew, once.
+            # The partial file may come from another mirror, so that its bytes do not fit: start again, once.
             part.unlink()
             _download(url, part, advance)
             got = hash_file(part)[1]
@@ -145,21 +146,21 @@ def _fetch_file(url: str, path: Path, blob: str, advance: Advance) -> int:
 
 
 def _download(url: str, part: Path, advance: Advance) -> None:
-    """Bring the whole of a URL into the part file, going on after interruptions."""
+    """Download a URL into the partial file, and resume after interruptions."""
     best = part.stat().st_size if part.exists() else 0
     pauses = iter(PAUSES)
     while True:
         try:
             _copy(url, part, advance) if url.startswith("file:") else _request(url, part, advance)
-        except InterruptionError as trouble:
+        except InterruptionError as interruption:
             size = part.stat().st_size
             if size > best:
                 best, pauses = size, iter(PAUSES)
             pause = next(pauses, None)
             if pause is None:
-                kept = f"{size} bytes are kept in {part}: run the command again to go on" if size else "Run it again"
+                kept = f"{size} bytes are kept in {part}: run the command again to resume" if size else "Run it again"
                 raise ProbingError(
-                    f"{url}: {trouble}. {kept}, try another --mirror, or put the file into {part.parent} by hand"
+                    f"{url}: {interruption}. {kept}, try another --mirror, or put the file into {part.parent} by hand"
                 ) from None
             time.sleep(pause)
         else:
@@ -167,18 +168,20 @@ def _download(url: str, part: Path, advance: Advance) -> None:
 
 
 @dataclass(slots=True)
-class _Part:
-    """The part file as pooch's downloader writes to it; what it holds already is asked of the server no more."""
+class _PartialFile:
+    """The partial file that pooch's downloader writes to, after the bytes that it already holds."""
 
     file: IO[bytes]
     advance: Advance
     answered: bool = False
+    """Whether the server has answered."""
     total: int | None = None
+    """Size of the whole file in bytes, if the server states it."""
 
     def prepare(self, response: Any, **_: Any) -> None:
-        """Look at the server's answer before its body is written."""
+        """Read the headers of the server's answer before its body is written."""
         if response.status_code == 200:
-            # The whole file comes: none was asked for in part, or the server knows no Range.
+            # The server sends the whole file: no range was requested, or it does not support ranges.
             self.file.seek(0)
             self.file.truncate()
         self.answered = True
@@ -187,10 +190,12 @@ class _Part:
             self.total = self.file.tell() + int(length)
 
     def write(self, chunk: bytes) -> None:
+        """Write bytes and show the progress."""
         self.file.write(chunk)
         self.advance(self.file.tell(), self.total)
 
     def describe_break(self) -> str:
+        """Return the message about a broken connection."""
         return f"the connection broke after {self.file.tell()} of {self.total or 'an unknown number of'} bytes"
 
     def flush(self) -> None:
@@ -198,12 +203,12 @@ class _Part:
 
 
 def _request(url: str, part: Path, advance: Advance) -> None:
-    """Ask a web server for what the part file lacks."""
+    """Request the missing bytes of the partial file from a web server."""
     import pooch
     import requests
 
     with part.open("ab") as file:
-        target = _Part(file, advance)
+        target = _PartialFile(file, advance)
         # A compressed body would make ranges and lengths those of the compressed bytes.
         headers = {"Accept-Encoding": "identity"}
         if offset := file.tell():
@@ -214,24 +219,25 @@ def _request(url: str, part: Path, advance: Advance) -> None:
         except requests.HTTPError as error:
             _explain_answer(url, part, error.response, file)
         except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError) as error:
-            trouble = target.describe_break() if target.answered else "cannot be reached"
-            raise InterruptionError(f"{trouble} ({_find_reason(error)})") from None
+            reason = target.describe_break() if target.answered else "cannot be reached"
+            raise InterruptionError(f"{reason} ({_find_reason(error)})") from None
         except requests.RequestException as error:
             raise ProbingError(f"{url}: cannot be fetched ({_find_reason(error)}). Check --mirror") from None
         if target.total is not None and file.tell() < target.total:
             raise InterruptionError(target.describe_break())
 
 
-def _explain_answer(url: str, part: Path, response: Any, file: IO[bytes]) -> None:
+def _explain_answer(url: str, part: Path, response: Any, file: IO[bytes]) -> NoReturn:
+    """Raise the error for an answer with a failing status code."""
     answer = f"the server answered {response.status_code} {response.reason}".rstrip()
     if response.status_code == 416:
-        # The part is longer than the file: it belongs to something else.
+        # The partial file is longer than the whole one, so it is part of another file.
         file.truncate(0)
         raise InterruptionError(answer)
-    if response.status_code in PASSING_TROUBLE:
+    if response.status_code in RETRYABLE:
         raise InterruptionError(answer)
     raise ProbingError(
-        f"{url}: {answer}. Check --mirror (the .txt files must stand right under it), "
+        f"{url}: {answer}. Check --mirror (the .txt files must be directly under it), "
         f"or put the file into {part.parent} by hand"
     )
 
@@ -244,7 +250,7 @@ def _find_reason(error: BaseException) -> str:
 
 
 def _copy(url: str, part: Path, advance: Advance) -> None:
-    """Copy the file of a file: URL; it is at hand, so nothing is resumed."""
+    """Copy the file of a file: URL; a copy is always made from the start."""
     source = Path(url2pathname(urlsplit(url).path))
     try:
         origin = source.open("rb")
@@ -260,7 +266,7 @@ def _copy(url: str, part: Path, advance: Advance) -> None:
 
 @contextlib.contextmanager
 def _show_progress(title: str) -> Iterator[Advance]:
-    """Show a bar with the time left on stderr when that is a terminal, and nothing otherwise."""
+    """Show a progress bar on stderr if it is a terminal, and nothing otherwise."""
     from rich import progress
     from rich.console import Console
 

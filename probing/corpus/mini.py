@@ -1,7 +1,7 @@
-"""The data set `mini`: ten task files that the embedded grammar gives, made once and then kept.
+"""The data set `mini`: ten task files built from the embedded grammar, made once and then kept in the cache.
 
-It needs no network and no other data, so the first command works anywhere. The same code gives the same files on any
-machine; other code (of the grammar or of the builders) or other sizes make a new folder beside the old one.
+It needs no network and no other data, so the first command works anywhere. The same code makes the same files on any
+machine; changed code or sizes make a new folder beside the old one.
 """
 
 from __future__ import annotations
@@ -12,24 +12,26 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from random import Random
 
-from probing.cache import cache_folder, new_folder
 from probing.corpus import builders
 from probing.corpus.grammar import GRAMMAR_VERSION, generate
-from probing.dataset import read_task_file
 from probing.errors import ProbingError
-from probing.tasks import TASKS, get_task
+from probing.statistics import correlation
+from probing.storage.cache import cache_folder, new_folder
+from probing.tasks.table import TASKS, get_task
+from probing.tasks.task_file import read_task_file
 
 TRAIN, DEV, TEST = 3000, 500, 1000
-"""Instances of a task's splits."""
+"""Number of instances in each split of a task."""
 SENTENCES = 22_000
-"""How many sentences are generated: enough for every task to reach its sizes."""
+"""Number of sentences to generate: enough for every task to reach its sizes."""
 SEED = 0
+"""Seed of the grammar and of the builders."""
 
 
 def ensure_mini() -> Path:
-    """Return the folder of the ten task files, which are generated (in seconds) unless they are there already."""
+    """Return the folder of the ten task files, and make it (in seconds) if it does not exist yet."""
     folder = cache_folder("mini") / _name_version()
-    if os.path.isdir(folder):  # never an error, as where the cache cannot be looked into
+    if os.path.isdir(folder):  # Path.is_dir would raise an error if the cache may not be read
         return folder
     with _show_status(), new_folder(folder) as temporary:
         sheet = builders.build(
@@ -43,12 +45,12 @@ def ensure_mini() -> Path:
         )
         failed = [f"{task.task} ({task.reason})" for task in sheet.tasks if task.reason is not None]
         if failed:
-            raise RuntimeError(f"the embedded grammar does not give {', '.join(failed)}")
+            raise RuntimeError(f"the embedded grammar cannot build {', '.join(failed)}")
     return folder
 
 
 def sample_task(name: str, count: int, *, seed: int = 0) -> list[tuple[str, list[str]]]:
-    """Return labels and tokens of some training instances of one of the tasks."""
+    """Return the labels and tokens of some random training instances of a task."""
     task = get_task(name)
     if task not in TASKS:
         raise ProbingError(f"the embedded data has no {task.name}. It has {', '.join(task.name for task in TASKS)}")
@@ -58,7 +60,7 @@ def sample_task(name: str, count: int, *, seed: int = 0) -> list[tuple[str, list
 
 
 def _show_status() -> AbstractContextManager[object]:
-    """Say on stderr, if it is a terminal, why it takes a moment."""
+    """Show on stderr, if it is a terminal, that the data is being made."""
     from rich.console import Console
 
     console = Console(stderr=True)
@@ -68,9 +70,13 @@ def _show_status() -> AbstractContextManager[object]:
 
 
 def _name_version() -> str:
-    """Return a name that changes with all that the files depend on."""
+    """Return the name of the data's folder, which changes with the code and the settings that the files depend on."""
     digest = hashlib.sha256(f"{GRAMMAR_VERSION} {TRAIN} {DEV} {TEST} {SENTENCES} {SEED}".encode())
-    here = Path(__file__).parent
-    for path in sorted([*here.glob("*.py"), *here.glob("builders/*.py"), *here.glob("grammar/*.py")]):
+    for path in _list_code():
         digest.update(path.read_bytes())
     return f"{GRAMMAR_VERSION}-{digest.hexdigest()[:16]}"
+
+
+def _list_code() -> list[Path]:
+    """Return the source files that decide what is in the task files."""
+    return [*sorted(Path(__file__).parent.rglob("*.py")), Path(correlation.__file__)]

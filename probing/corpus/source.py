@@ -1,4 +1,4 @@
-"""Which data a run uses: SentEval's files, the embedded `mini`, a folder of task files, or a user's own file."""
+"""The choice of the data for a run: SentEval's files, the embedded `mini`, a folder of task files, or own files."""
 
 from __future__ import annotations
 
@@ -8,31 +8,32 @@ from pathlib import Path
 
 from probing.config import DEFAULT_PRESETS
 from probing.errors import ProbingError
-from probing.files import parse_json, read_text
-from probing.tasks import COUNTERPARTS, TASKS, Task, get_task, get_tasks, own_task
+from probing.storage.reading import parse_json, read_text
+from probing.tasks.table import COUNTERPARTS, TASKS, Task, get_task, get_tasks, own_task
 
 DATA_DIR = Path("data/senteval")
-"""Where SentEval's files are looked for unless `--data-dir` says otherwise."""
+"""Default folder of SentEval's files."""
 
 RESERVED_NAMES = ("", "senteval", "mini", "own")
-"""What results call data that is not a folder of the user's."""
+"""Names of data sets that a user's folder must not be called by in results."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """A data set: its name, the file of each task, and why it was chosen."""
+    """A data set and the reason why it was chosen."""
 
     name: str
     files: Mapping[Task, Path]
+    """Task -> its file."""
     reason: str
     preset: str
-    """The preset that goes with the data unless the user names one."""
+    """Preset for this data, unless the user names another."""
     datasheet: str | None = None
-    """The identity that the folder's datasheet states."""
+    """Identity of the data according to the folder's datasheet."""
 
 
 def choose_source(tasks: Sequence[str], *, data: str | None = None, data_dir: Path | None = None) -> Source:
-    """Return the data set asked for; with none named, SentEval's files if they are there and `mini` if not."""
+    """Return the requested data set; by default, SentEval's files if they exist, and else `mini`."""
     wanted = get_tasks(tasks)
     folder = data_dir or DATA_DIR
     if data_dir is not None and data not in (None, "senteval"):
@@ -44,14 +45,13 @@ def choose_source(tasks: Sequence[str], *, data: str | None = None, data_dir: Pa
     if data is not None:
         parts = [part.strip().lower() for name in tasks for part in name.split(",")]
         return _folder(wanted, Path(data), everything="all" in parts)
-    there = [task for task in TASKS if _path(folder, task).is_file()]
-    if not there:
+    if not any(_path(folder, task).is_file() for task in TASKS):
         return _mini(wanted, f"no SentEval files in {folder}; `probe data fetch` gets them")
     return _senteval(wanted, folder, f"its files are in {folder}")
 
 
 def own_files(paths: Iterable[Path]) -> Source:
-    """Return the source of a user's own task files."""
+    """Return a user's own task files as a data set."""
     files: dict[Task, Path] = {}
     for path in paths:
         task = _task_of_file(path)
@@ -130,7 +130,7 @@ def _folder(wanted: Sequence[Task], folder: Path, *, everything: bool) -> Source
 
 
 def read_datasheet_identity(folder: Path) -> str | None:
-    """Return the identity stated by the datasheet in a folder, if there is one."""
+    """Return the identity that the datasheet of a folder states, or None without a datasheet."""
     path = folder / "datasheet.json"
     if not path.is_file():
         return None

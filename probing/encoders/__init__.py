@@ -1,1 +1,22 @@
-"""Sentence encoders that can be probed: baselines, adapters for other libraries, and users' own."""
+"""Sentence encoders of any kind become vectors: baselines, adapters for other libraries, users' own, and the cache."""
+
+from probing.encoders.encoder import Recipe, as_matrix
+from probing.encoders.senteval import DotDict, make_params
+from probing.encoders.specification import find_recipes, find_trainable, summaries
+from probing.encoders.trainable import build_fine_tuned
+from probing.encoders.vector_cache import Entry, clear_cached, describe_cached, embed
+
+__all__ = [
+    "DotDict",
+    "Entry",
+    "Recipe",
+    "as_matrix",
+    "build_fine_tuned",
+    "clear_cached",
+    "describe_cached",
+    "embed",
+    "find_recipes",
+    "find_trainable",
+    "make_params",
+    "summaries",
+]

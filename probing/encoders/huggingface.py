@@ -6,7 +6,6 @@ Shapes: B sentences of a batch, L the longest of them in pieces, d the model's w
 from __future__ import annotations
 
 import importlib.metadata
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from probing.config import POOLINGS
 from probing.encoders.encoder import Recipe
 from probing.encoders.model_files import describe_version, draw_weights, full_name, loading, short_name
 from probing.errors import ProbingError, unknown
@@ -85,7 +85,7 @@ class HuggingFaceEncoder:
             self.tokenizer.pad_token = self.tokenizer.eos_token
         positions = getattr(self.model.config, "max_position_embeddings", None)
         self.max_length = min(self.tokenizer.model_max_length, positions or 512)
-        self.layers, self.pool, self.device = layers, POOLINGS[pooling], device
+        self.layers, self.pool, self.device = layers, POOL[pooling], device
 
     @torch.inference_mode()
     def encode(self, sentences: list[list[str]]) -> NDArray[np.float32]:
@@ -132,9 +132,4 @@ def pool_last(states_BLd: Tensor, mask_BL: Tensor) -> Tensor:
     return states_BLd[torch.arange(len(states_BLd), device=states_BLd.device), mask_BL.sum(1) - 1]
 
 
-POOLINGS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
-    "mean": pool_mean,
-    "cls": pool_cls,
-    "max": pool_max,
-    "last": pool_last,
-}
+POOL = dict(zip(POOLINGS, (pool_mean, pool_cls, pool_max, pool_last), strict=True))

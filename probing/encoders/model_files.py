@@ -12,8 +12,8 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from probing.dataset import hash_file
 from probing.errors import ProbingError
+from probing.storage import hash_file
 
 
 def short_name(target: str) -> str:

@@ -13,10 +13,9 @@ import torch
 from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
-from probing.cache import cache_folder
-from probing.dataset import hash_file
 from probing.encoders.encoder import Recipe
 from probing.errors import ProbingError
+from probing.storage import cache_folder, hash_file
 from probing.tasks import Task, is_spelling
 
 ENDINGS = (".npy", ".npz", ".safetensors")

@@ -10,13 +10,14 @@ import difflib
 import importlib
 import inspect
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
 
 from probing.encoders.encoder import Encoder, Recipe, no_untrained_form, not_trainable
 from probing.errors import ProbingError, unknown
+from probing.model import call_factory
 from probing.registry import ENCODERS, Found
 
 ADAPTERS = {
@@ -111,13 +112,12 @@ def _make(spec: str, target: Any) -> Encoder:
     """Return the encoder that a plug-in is, or makes when it is called."""
     made = target
     if isinstance(target, type) or not hasattr(target, "encode"):
-        if not isinstance(target, Callable):  # type: ignore[arg-type]
+        if not callable(target):
             raise ProbingError(f"encoder {spec!r} has no method encode(sentences) and is not a class or function")
         try:
-            made = target()
-        except Exception as error:
-            hint = _hint(_takes_words(target))
-            raise ProbingError(f"encoder {spec!r} could not be made: {type(error).__name__}: {error}{hint}") from error
+            made = call_factory("encoder", spec, target, {})
+        except ProbingError as error:
+            raise ProbingError(f"{error}{_hint(_takes_words(target))}") from error
     return _check(spec, made)
 
 

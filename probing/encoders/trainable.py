@@ -7,19 +7,16 @@ words[i - 1], and their `Packing` to sentence vectors (B, dim).
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from probing.aggregators.linear import LinearAggregator
+from probing.aggregators import LinearAggregator
 from probing.encoders.encoder import not_trainable
 from probing.errors import ProbingError
-from probing.model.attention import Packing
-from probing.model.classifier import Classifier
-from probing.model.transformer import Transformer
+from probing.model import Classifier, Packing, Transformer, call_factory
 
 
 def make_transformer(
@@ -36,7 +33,7 @@ def make_transformer(
     )
 
 
-def build_classifier(
+def build_fine_tuned(
     name: str,
     factory: Any,
     *,
@@ -47,24 +44,11 @@ def build_classifier(
     **settings: Any,
 ) -> Classifier:
     """Return a factory's encoder with an MLP head on its vectors."""
-    encoder = _call(name, factory, {"vocabulary_size": 1 + len(words), "words": words, "dropout": dropout, **settings})
+    offered = {"vocabulary_size": 1 + len(words), "words": words, "dropout": dropout, **settings}
+    encoder = call_factory("encoder", name, factory, offered)
+    if not isinstance(encoder, nn.Module):
+        raise not_trainable(name, type(encoder))
     return Classifier(encoder, _measure_dim(name, encoder), head_dim=head_dim, num_classes=num_classes, dropout=dropout)
-
-
-def _call(name: str, factory: Any, settings: dict[str, Any]) -> nn.Module:
-    try:
-        parameters = inspect.signature(factory).parameters
-    except (TypeError, ValueError):
-        raise ProbingError(f"encoder {name!r} is not a class or function that makes a torch.nn.Module") from None
-    accepted = {key: value for key, value in settings.items() if key in parameters}
-    try:
-        module = factory(**accepted)
-    except TypeError as error:
-        given = ", ".join(accepted)
-        raise ProbingError(f"encoder {name!r} could not be made with {given or 'no settings'}: {error}") from error
-    if not isinstance(module, nn.Module):
-        raise not_trainable(name, type(module))
-    return module
 
 
 @torch.no_grad()

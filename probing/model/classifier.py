@@ -5,25 +5,20 @@ Shapes: T tokens of the batch laid end to end, B sentences, d model width, C cla
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from torch import Tensor, nn
 
-from probing.aggregators.linear import LinearAggregator
+from probing.aggregators import LinearAggregator
 from probing.errors import ProbingError
 from probing.model.attention import Packing
 from probing.model.dropout import Dropout
+from probing.model.factories import call_factory, explaining_size
 from probing.model.transformer import Transformer
 
 AggregatorFactory = Callable[..., nn.Module]
 """Called with model_dim, num_heads, and those of the routing's settings that its signature names."""
-
-
-TOO_LARGE = ("allocate memory", "out of memory", "Storage size calculation overflowed")
-"""What torch says of sizes that no memory has."""
 
 
 class Classifier(nn.Module):
@@ -59,7 +54,7 @@ def build_classifier(
 ) -> Classifier:
     """Build the paper's model; layers without the aggregator (counted from 1) have the linear one."""
     chosen = set(layers_with_aggregator or range(1, num_layers + 1))
-    with _telling_what_is_too_large():
+    with explaining_size():
         encoder = Transformer(
             vocabulary_size,
             model_dim,
@@ -74,35 +69,13 @@ def build_classifier(
         return Classifier(encoder, model_dim, head_dim=head_dim, num_classes=num_classes, dropout=dropout)
 
 
-@contextmanager
-def _telling_what_is_too_large() -> Iterator[None]:
-    try:
-        yield
-    except (RuntimeError, MemoryError) as error:
-        if isinstance(error, MemoryError) or any(words in str(error) for words in TOO_LARGE):
-            raise ProbingError(
-                "the model is larger than the memory. Lower model.model_dim, model.feed_forward_dim, model.head_dim or "
-                "model.num_layers"
-            ) from error
-        raise
-
-
 def build_aggregator(
     factory: AggregatorFactory, model_dim: int, num_heads: int, routing: Mapping[str, Any]
 ) -> nn.Module:
     """Call an aggregator's factory with the sizes and the settings that its signature names."""
     name = getattr(factory, "__name__", repr(factory))
-    try:
-        parameters = inspect.signature(factory).parameters
-    except (TypeError, ValueError):
-        raise ProbingError(f"aggregator {name!r} is not a class or function that makes a torch.nn.Module") from None
-    accepted = {key: value for key, value in routing.items() if key in parameters}
-    try:
-        module = factory(model_dim=model_dim, num_heads=num_heads, **accepted)
-    except TypeError as error:
-        raise ProbingError(
-            f"aggregator {name!r} could not be made with model_dim={model_dim}, num_heads={num_heads}: {error}"
-        ) from error
+    settings = {"model_dim": model_dim, "num_heads": num_heads, **routing}
+    module = call_factory("aggregator", name, factory, settings, always=("model_dim", "num_heads"))
     if not isinstance(module, nn.Module):
         raise ProbingError(f"aggregator {name!r} must make a torch.nn.Module. It made {type(module).__name__}")
     return module

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from tabulate import tabulate
 
+from probing.config import ModelConfig
 from probing.model.classifier import AggregatorFactory, build_classifier
 
-PARTS = ("embeddings", "attention", "aggregator", "feed-forward", "norms", "head")
-Part = Literal["embeddings", "attention", "aggregator", "feed-forward", "norms", "head"]
+ParameterGroup = Literal["embeddings", "attention", "aggregator", "feed-forward", "norms", "head"]
+PARAMETER_GROUPS: tuple[ParameterGroup, ...] = get_args(ParameterGroup)
 
 
 @dataclass(frozen=True, slots=True)
-class Description:
+class ModelDescription:
     """What `probe describe` shows."""
 
     settings: dict[str, object]
@@ -26,7 +28,7 @@ class Description:
     shapes: dict[str, str]
 
     def text(self) -> str:
-        parts = [part for part in PARTS if any(part in counts for counts in self.parameters.values())]
+        parts = [part for part in PARAMETER_GROUPS if any(part in counts for counts in self.parameters.values())]
         rows = [
             [place, *(f"{counts[part]:,}" if part in counts else "" for part in parts), f"{sum(counts.values()):,}"]
             for place, counts in self.parameters.items()
@@ -40,23 +42,19 @@ class Description:
         return f"{settings}\n\n{counts}\n\n{shapes}\n\nT tokens of a batch laid end to end, B sentences."
 
 
-def describe(
-    aggregator: AggregatorFactory, *, name: str, vocabulary_size: int, num_classes: int, **settings: object
-) -> Description:
-    """Describe the classifier that these settings build."""
+def describe_model(
+    aggregator: AggregatorFactory, config: ModelConfig, *, name: str, vocabulary_size: int, num_classes: int
+) -> ModelDescription:
+    """Describe the classifier that an aggregator and some sizes make."""
+    settings = dataclasses.asdict(config)
     with torch.device("meta"):
-        model = build_classifier(
-            aggregator,
-            vocabulary_size=vocabulary_size,
-            num_classes=num_classes,
-            **settings,  # type: ignore[arg-type]
-        )
+        model = build_classifier(aggregator, vocabulary_size=vocabulary_size, num_classes=num_classes, **settings)
     parameters: dict[str, Counter[str]] = {}
     for parameter_name, parameter in model.named_parameters():
         part, layer = part_of(parameter_name)
         place = f"layer {layer}" if layer else "embeddings" if part == "embeddings" else "top"
         parameters.setdefault(place, Counter())[part] += parameter.numel()
-    return Description(
+    return ModelDescription(
         settings={"aggregator": name, "vocabulary_size": vocabulary_size, "num_classes": num_classes} | settings,
         parameters={place: dict(counts) for place, counts in parameters.items()},
         total=sum(parameter.numel() for parameter in model.parameters()),
@@ -64,7 +62,7 @@ def describe(
     )
 
 
-def part_of(parameter_name: str) -> tuple[Part, int | None]:
+def part_of(parameter_name: str) -> tuple[ParameterGroup, int | None]:
     """Return which part of the model a parameter belongs to, and its layer (from 1) if it has one."""
     pieces = parameter_name.split(".")
     if pieces[0] == "head":

@@ -1,1 +1,4 @@
-"""Results become the comparison table: on a terminal, in Markdown, in LaTeX, or as rows for other programs."""
+"""Records become tables (terminal, Markdown, LaTeX, CSV, JSON), a page and figures."""
+
+FORMATS = ("table", "markdown", "latex", "csv", "json", "html")
+FIGURES = ("dots", "curves", "confusion", "layers")

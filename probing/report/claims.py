@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from probing.report.groups import AVERAGE, Model
+from probing.report.grouping import AVERAGE, Model
 from probing.report.significance import Comparer, Verdict, format_difference, judge
-from probing.statistics import Comparison
-from probing.tasks import TASKS
+from probing.statistics.comparisons import Comparison
+from probing.tasks.table import TASKS
 
 Answer = Literal["supported", "contradicted", "cannot be decided"]
 Models = Mapping[str, Model]

@@ -13,10 +13,10 @@ from typing import Any
 from tabulate import tabulate
 
 from probing.errors import ProbingError
-from probing.report.groups import Group, Model, find_model, group_results, load_records
+from probing.report.grouping import Group, Model, find_model, group_results, load_records
 from probing.report.significance import TESTS, Comparer, Verdict, format_difference, judge
-from probing.results import Result
-from probing.statistics import Comparison, average_comparisons
+from probing.results.record import Record
+from probing.statistics.comparisons import Comparison, average_comparisons
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,7 @@ def load_and_compare(folder: Path, first: str, second: str, *, as_json: bool, on
     return "\n\n".join(map(render_text, contests))
 
 
-def make_contests(results: Sequence[Result], first: str, second: str) -> list[Contest]:
+def make_contests(results: Sequence[Record], first: str, second: str) -> list[Contest]:
     """Compare two models, each called as in the table or as it is registered, on every data set that both have."""
     groups = group_results(results)
     pairs = zip(groups, find_model(groups, first), find_model(groups, second), strict=True)
@@ -103,8 +103,8 @@ def _make_contest(group: Group, first: Model, second: Model) -> Contest | None:
     return Contest(
         first=first.label,
         second=second.label,
-        data=group.results[0].data.name,
-        preset=group.results[0].preset,
+        data=group.results[0].identity.data.name,
+        preset=group.results[0].identity.preset,
         tasks=lines,
         overall=_make_line(name, pair, list(comparisons), average, judge({name: average})[name]),
         left_out=[*gaps, *comparer.incomparable],
@@ -115,7 +115,7 @@ def _make_line(
     name: str, pair: tuple[Model, Model], tasks: Sequence[str], comparison: Comparison, verdict: Verdict
 ) -> Line:
     first, second = ([model.cells[task] for task in tasks] for model in pair)
-    seeds = [sorted({record.seed for cell in cells for record in cell.records}) for cells in (first, second)]
+    seeds = [sorted({record.identity.seed for cell in cells for record in cell.records}) for cells in (first, second)]
     return Line(
         task=name,
         accuracy=(fmean(cell.accuracy for cell in first), fmean(cell.accuracy for cell in second)),

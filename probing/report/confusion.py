@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from probing.dataset import Integers
 from probing.errors import ProbingError
-from probing.report.groups import Cell
+from probing.report.grouping import Cell
+from probing.tasks.batches import Integers
 
 SHOWN = 24
 """A matrix has at most so many labels; of more, those with the fewest errors are put together."""
@@ -39,7 +39,7 @@ def count_confusions(cell: Cell, shown: int = SHOWN) -> Confusion:
     if min(gold.min(), predicted.min()) < 0 or max(gold.max(), predicted.max()) >= len(labels):
         record = cell.records[0]
         raise ProbingError(
-            f"a record of {record.task} {record.model.label} has predictions beyond its {len(labels)} labels. "
+            f"a record of {record.identity.task} {record.identity.model.label} has predictions beyond its {len(labels)} labels. "
             "Run the cell again with --force"
         )
     kept = order_labels(labels)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from probing.errors import ProbingError
-from probing.files import parse_json, read_text
+from probing.storage.reading import parse_json, read_text
 
 ENDING = ".explanation.json"
 LIMIT = 1_500_000

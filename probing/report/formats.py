@@ -12,9 +12,11 @@ from tabulate import tabulate
 
 from probing.report.claims import Claim
 from probing.report.explanations import load_explanations
-from probing.report.groups import load_records
+from probing.report.grouping import load_records
 from probing.report.table import Row, Table, Value, make_tables
-from probing.results import Result, as_unicode, uncollected
+from probing.results.record import Record
+from probing.results.store import uncollected
+from probing.storage.files import as_unicode
 
 MISSING = "–"
 CLAIMS_HEADING = "The paper's claims, and what these results say about them"
@@ -47,7 +49,7 @@ def load_and_render(
 
 
 def render(
-    results: Sequence[Result],
+    results: Sequence[Record],
     format: str = "table",
     *,
     against_paper: bool = False,

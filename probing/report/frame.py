@@ -10,10 +10,11 @@ from typing import Any, Literal
 import pandas as pd
 
 from probing.errors import ProbingError
-from probing.report.groups import DescriptionLength, group_results
+from probing.report.grouping import MeanDescriptionLength, group_results
 from probing.report.significance import Analysis, analyse_groups
-from probing.results import Description, Result, Store
-from probing.tasks import TASKS
+from probing.results.record import DescriptionLength, Record
+from probing.results.store import Store
+from probing.tasks.table import TASKS
 
 COLUMNS = (
     "data",
@@ -58,7 +59,7 @@ A record of another measure has a row, too: its test accuracy is that on random 
 """
 
 
-def make_frame(results: Sequence[Result], *, against_paper: bool = False, reference: str | None = None) -> pd.DataFrame:
+def make_frame(results: Sequence[Record], *, against_paper: bool = False, reference: str | None = None) -> pd.DataFrame:
     """Return the records in long form; scores of failed cells are missing.
 
     The p-values are of the comparison with the reference, or with the column's best model if none is named.
@@ -72,14 +73,14 @@ def make_frame(results: Sequence[Result], *, against_paper: bool = False, refere
     if against_paper:
         printed = {(task.name, model): figure for task in TASKS for model, figure in task.paper.items()}
         frame["paper_accuracy"] = [
-            printed.get((result.task, result.model.name)) if result.measure == "accuracy" else None
+            printed.get((result.identity.task, result.identity.model.name)) if result.identity.measure == "accuracy" else None
             for result in results
         ]
         frame["difference"] = frame["test_accuracy"] - pd.to_numeric(frame["paper_accuracy"])
     return frame
 
 
-def make_wide_frame(results: Sequence[Result]) -> pd.DataFrame:
+def make_wide_frame(results: Sequence[Record]) -> pd.DataFrame:
     """Return mean test accuracies: a row per data set, preset and model, labelled as in the table; tasks across."""
     rows, tasks = [], dict[str, None]()
     for group in group_results(results):
@@ -87,7 +88,7 @@ def make_wide_frame(results: Sequence[Result]) -> pd.DataFrame:
         tasks |= dict.fromkeys(group.families)
         for model in group.models:
             accuracies = {task: cell.accuracy for task, cell in model.cells.items()}
-            rows.append({"data": first.data.name, "preset": first.preset, "label": model.label} | accuracies)
+            rows.append({"data": first.identity.data.name, "preset": first.identity.preset, "label": model.label} | accuracies)
     frame = pd.DataFrame(rows, columns=["data", "preset", "label", *tasks])
     return frame.set_index(["data", "preset", "label"]).astype(float)
 
@@ -123,31 +124,31 @@ def _describe_cells(analysis: Analysis) -> dict[int, dict[str, Any]]:
     return described
 
 
-def _describe_code(code: Description | DescriptionLength) -> dict[str, Any]:
+def _describe_code(code: DescriptionLength | MeanDescriptionLength) -> dict[str, Any]:
     """Return a description length by the columns' names; in bits."""
     return {"codelength": code.bits, "uniform_codelength": code.uniform_bits, "compression": code.compression}
 
 
-def _row(result: Result) -> dict[str, Any]:
+def _row(result: Record) -> dict[str, Any]:
     scores = result.scores
     row: dict[str, Any] = {
-        "data": result.data.name,
-        "data_sha256": result.data.sha256,
-        "datasheet": result.data.datasheet,
-        "preset": result.preset,
-        "task": result.task,
-        "family": result.family,
-        "model": result.model.name,
-        "label": result.model.label,
-        "seed": result.seed,
+        "data": result.identity.data.name,
+        "data_sha256": result.identity.data.sha256,
+        "datasheet": result.identity.data.datasheet,
+        "preset": result.identity.preset,
+        "task": result.identity.task,
+        "family": result.identity.family,
+        "model": result.identity.model.name,
+        "label": result.identity.model.label,
+        "seed": result.identity.seed,
         "status": result.status,
         "seconds": result.timing.seconds,
         "tokens_per_second": result.timing.tokens_per_second,
         "finished_at": result.timing.finished_at,
-        "settings": result.settings,
+        "settings": result.identity.settings,
         "error": result.error,
         "key": result.key,
-        "measure": result.measure,
+        "measure": result.identity.measure,
     }
     if scores is not None:
         row |= {

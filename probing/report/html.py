@@ -19,13 +19,13 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from probing.report.commands import list_commands
 from probing.report.explanations import Explanations
-from probing.report.groups import Group
+from probing.report.grouping import Group
 from probing.report.page import list_differing_settings, make_section
+from probing.report.reproduction import list_commands
 from probing.report.table import Table, make_tables
-from probing.results import Result
-from probing.tasks import COUNTERPARTS, TASKS
+from probing.results.record import Record
+from probing.tasks.table import COUNTERPARTS, TASKS
 
 SCRIPTS = ("charts.js", "explanations.js", "report.js")
 VERSIONS = ("probing", "torch", "python", "device")
@@ -35,7 +35,7 @@ ESCAPED = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u202
 
 
 def render_html(
-    results: Sequence[Result],
+    results: Sequence[Record],
     *,
     folder: str = "results",
     against_paper: bool = False,
@@ -87,7 +87,7 @@ def _describe(
     report += ["--compare", reference] if reference else []
     report += ["--against", "paper"] if against_paper else []
     return {
-        "title": f"{first.data.name}, preset {first.preset}",
+        "title": f"{first.identity.data.name}, preset {first.identity.preset}",
         "facts": _list_facts(group),
         "families": [(name, len(list(members))) for name, members in itertools.groupby(table.families.values())],
         "columns": [(column, _explain(column)) for column in table.columns],

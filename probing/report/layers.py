@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from probing.report.groups import Group, Model
+from probing.report.grouping import Group, Model
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,7 +23,7 @@ def find_stacks(group: Group) -> list[Stack]:
     """Return the encoders of which a table has more than one layer."""
     stacks: dict[str, dict[int, Model]] = {}
     for model in group.models:
-        layer = model.results[0].settings.get("encoder", {}).get("layer")
+        layer = model.results[0].identity.settings.get("encoder", {}).get("layer")
         if isinstance(layer, int) and model.cells:
             stacks.setdefault(without_layer(model.label), {})[layer] = model
     return [Stack(name, dict(sorted(layers.items()))) for name, layers in stacks.items() if len(layers) > 1]

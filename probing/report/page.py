@@ -7,12 +7,12 @@ from statistics import fmean
 from typing import Any
 
 from probing.report.confusion import count_confusions, order_labels
-from probing.report.groups import Cell, Group, Model, flatten_settings
+from probing.report.grouping import Cell, Group, Model, flatten_settings
 from probing.report.layers import find_stacks
 from probing.report.significance import Verdict, judge_against
 from probing.report.table import Row, Table, Value
-from probing.results import Result
-from probing.statistics import Interval
+from probing.results.record import Record
+from probing.statistics.intervals import Interval
 
 REFERENCES = 5
 """So many models at most can be compared with: every one more costs a comparison with each model in each column."""
@@ -61,7 +61,7 @@ def list_differing_settings(group: Group) -> dict[str, list[str]]:
 
 
 def _identify(model: Model) -> dict[str, object]:
-    version = model.results[0].model.version
+    version = model.results[0].identity.model.version
     return {"version": version if version == "built-in" else version[:40]}
 
 
@@ -140,11 +140,11 @@ def _describe_class(label: str, cell: Cell) -> tuple[str, int, int]:
     return label, sum(count["test"] for count in counts), sum(count["right"] for count in counts)
 
 
-def _describe_seed(record: Result) -> dict[str, Any]:
+def _describe_seed(record: Record) -> dict[str, Any]:
     assert record.scores is not None
     curve = record.scores.curve
     return {
-        "seed": record.seed,
+        "seed": record.identity.seed,
         "test": round(record.scores.test_accuracy, 2),
         "dev": round(record.scores.dev_accuracy, 2),
         "best": record.scores.best_epoch,
@@ -165,9 +165,9 @@ def _list_facts(cell: Cell) -> list[tuple[str, str]]:
         ("majority", f"{scores.majority_accuracy:.2f}"),
         ("parameters", f"{scores.parameters:,}{words}"),
         ("speed", f"{speed:,.0f} tokens a second"),
-        ("data", f"{first.data.name}, {first.data.file}, SHA-256 {first.data.sha256[:12]}"),
-        ("name", f"{first.model.name}, {first.model.version[:40]}"),
-        *((section, _spell_all(values)) for section, values in first.settings.items() if values),
+        ("data", f"{first.identity.data.name}, {first.identity.data.file}, SHA-256 {first.identity.data.sha256[:12]}"),
+        ("name", f"{first.identity.model.name}, {first.identity.model.version[:40]}"),
+        *((section, _spell_all(values)) for section, values in first.identity.settings.items() if values),
         ("ran on", _spell_all(first.where)),
         ("records", ", ".join(record.key[:12] for record in cell.records)),
     ]

@@ -15,10 +15,10 @@ import numpy as np
 
 from probing.errors import ProbingError, unknown
 from probing.report.confusion import count_confusions
-from probing.report.files import write_file
-from probing.report.groups import Cell, Group, Model, find_model, group_results, load_records
+from probing.report.grouping import Cell, Group, Model, find_model, group_results, load_records
 from probing.report.layers import find_stacks
-from probing.tasks import COUNTERPARTS, TASKS, get_task
+from probing.report.writing import write_file
+from probing.tasks.table import COUNTERPARTS, TASKS, get_task
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -88,12 +88,12 @@ def choose_group(groups: Sequence[Group], *, data: str | None, preset: str | Non
     """Return the one group that is meant: results of different data or presets share no figure."""
 
     def name(group: Group) -> str:
-        return f"--data {group.results[0].data.name} --preset {group.results[0].preset}"
+        return f"--data {group.results[0].identity.data.name} --preset {group.results[0].identity.preset}"
 
     chosen = [
         group
         for group in groups
-        if data in (None, group.results[0].data.name) and preset in (None, group.results[0].preset)
+        if data in (None, group.results[0].identity.data.name) and preset in (None, group.results[0].identity.preset)
     ]
     found = "; ".join(dict.fromkeys(map(name, groups)))
     if not chosen:

@@ -8,8 +8,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from probing.report.groups import AVERAGE, Group, Model, find_model
-from probing.statistics import Comparison, Test, average_comparisons, compare, holm
+from probing.report.grouping import AVERAGE, Group, Model, find_model
+from probing.statistics.comparisons import Comparison, Test, average_comparisons, compare, holm
 
 LEVEL = 0.05
 STRICT_LEVEL = 0.01

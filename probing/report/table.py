@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 
 from probing.registry import AGGREGATORS
 from probing.report.claims import Claim, check_claims
-from probing.report.groups import AVERAGE, Group, Model, group_results
-from probing.report.sanity import find_changed_files, find_doubts
+from probing.report.grouping import AVERAGE, Group, Model, group_results
+from probing.report.notes import find_changed_files, find_doubts
 from probing.report.significance import TESTS, Analysis, analyse_groups, average, format_difference
-from probing.results import Result
-from probing.statistics import Interval, average_interval
-from probing.tasks import TASKS
+from probing.results.record import Record
+from probing.statistics.intervals import Interval, average_interval
+from probing.tasks.table import TASKS
 
 AVERAGES = {"selectivity": "Select.", "compression": "Compr."}
 """The columns that a measure's average has among the accuracies."""
@@ -100,7 +100,7 @@ class Table:
         return [AVERAGES[table.measure] for table in self.supplements]
 
 
-def make_tables(results: Sequence[Result], *, against_paper: bool = False, reference: str | None = None) -> list[Table]:
+def make_tables(results: Sequence[Record], *, against_paper: bool = False, reference: str | None = None) -> list[Table]:
     """Return a table for every data set and preset among the records."""
     groups = group_results(results)
     return [
@@ -124,7 +124,7 @@ def _make_table(analysis: Analysis, against_paper: bool, notes: Sequence[str]) -
     rows += [_model_row(model, analysis, supplements) for model in group.models if model.cells]
     if against_paper:
         rows += _paper_rows(rows, group)
-        if (data := group.results[0].data.name) != "senteval":
+        if (data := group.results[0].identity.data.name) != "senteval":
             notes = [f"the paper's figures are on SentEval's data, these results on {data}", *notes]
     claims = check_claims(analysis.comparer) if against_paper else []
     if against_paper and not claims:
@@ -243,13 +243,13 @@ def _paper_rows(rows: Sequence[Row], group: Group) -> list[Row]:
 
 def _caption(group: Group) -> str:
     first = group.results[0]
-    seeds = sorted({result.seed for result in group.results})
-    caption = f"Test accuracy in percent. Data: {first.data.name}"
-    if any(result.data.verified is False for result in group.results):
+    seeds = sorted({result.identity.seed for result in group.results})
+    caption = f"Test accuracy in percent. Data: {first.identity.data.name}"
+    if any(result.identity.data.verified is False for result in group.results):
         caption += " (files differ from SentEval's published ones)"
-    if first.data.datasheet:
-        caption += f" {first.data.datasheet[:12]}"
-    caption += f"; preset: {first.preset}; "
+    if first.identity.data.datasheet:
+        caption += f" {first.identity.data.datasheet[:12]}"
+    caption += f"; preset: {first.identity.preset}; "
     of_average = "; the average's by MOVER" if AVERAGE in group.columns else ""
     if any(len(cell.right) > 1 for model in group.models for cell in model.cells.values()):
         caption += f"mean of {len(seeds)} seeds ({', '.join(map(str, seeds))}), ± half the 95 % interval over seeds "

@@ -5,11 +5,12 @@ import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from probing.aggregators import fused, kernels
+from probing.aggregators import fused
 from probing.aggregators.em import em_routing, reference_em_routing
 from probing.aggregators.simple import simple_routing
+from probing.native import compiling as kernels
 
-pytestmark = pytest.mark.skipif(kernels.load().library is None, reason="there is no C++ compiler")
+pytestmark = pytest.mark.skipif(kernels.load("routing").library is None, reason="there is no C++ compiler")
 
 OPTIONS = {
     "em": (em_routing, {}),

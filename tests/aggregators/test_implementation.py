@@ -5,14 +5,15 @@ import functools
 import pytest
 import torch
 
+from probing import native
 from probing.aggregators import implementation as implementations
-from probing.aggregators import kernels
 from probing.aggregators.em import EMAggregator, em_routing
 from probing.aggregators.implementation import choose, compile_reference, describe
 from probing.aggregators.simple import SimpleAggregator, reference_simple_routing, simple_routing
 from probing.errors import ProbingError
+from probing.native import Kernels
 
-compiled = pytest.mark.skipif(kernels.load().library is None, reason="there is no C++ compiler")
+compiled = pytest.mark.skipif(native.load("routing").library is None, reason="there is no C++ compiler")
 
 VOTES = torch.zeros(2, 3, 4, 1)
 
@@ -109,7 +110,7 @@ def test_what_a_gpu_runs_gives_the_same(function, monkeypatch):
 
 
 def test_without_kernels_fused_is_refused(monkeypatch):
-    monkeypatch.setattr(kernels, "load", lambda: kernels.Kernels(None, "plain torch operations: no luck"))
+    monkeypatch.setattr(native, "load", lambda name: Kernels(None, "plain torch operations: no luck"))
     assert choose("auto", VOTES) == "plain"
     assert describe("auto", "cpu") == "plain torch operations: no luck"
     message = "cannot be fused: plain torch operations: no luck. Use implementation=auto or reference"

@@ -1,23 +1,15 @@
-"""Predictors that hardly read a sentence score what they should on data made for it."""
+"""Baselines have the expected accuracy on data made for them."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import pytest
 
 from probing.corpus.baselines import correlate_with_length, measure_baselines
+from probing.corpus.instances import Instance
 
 
-@dataclass(frozen=True)
-class Line:
-    label: str
-    tokens: tuple[str, ...]
-    target: str | None = None
-
-
-def lines(*rows: str) -> list[Line]:
-    return [Line(label, tuple(text.split())) for label, _, text in (row.partition(": ") for row in rows)]
+def lines(*rows: str) -> list[Instance]:
+    return [Instance(label, tuple(text.split())) for label, _, text in (row.partition(": ") for row in rows)]
 
 
 TRAIN = lines("a: x", "a: x", "b: x y", "b: y y", "a: z z z", "b: y x x x")
@@ -31,7 +23,7 @@ TRAIN = lines("a: x", "a: x", "b: x y", "b: y y", "a: z z z", "b: y x x x")
         (lines("b: q q q q q"), {"majority": 0.0, "length": 0.0}),
     ],
 )
-def test_majority_and_length(test: list[Line], expected: dict[str, float]) -> None:
+def test_majority_and_length(test: list[Instance], expected: dict[str, float]) -> None:
     found = measure_baselines({"tr": TRAIN, "va": TRAIN, "te": test}, {})
     assert {name: found[name] for name in expected} == expected
     assert "target_frequency" not in found
@@ -51,8 +43,8 @@ def test_a_bag_of_words_copes_with_many_labels_and_sentences() -> None:
 
 def test_frequency_of_the_target_alone() -> None:
     frequencies = {"often": 1000, "common": 900, "seldom": 11, "rare": 10}
-    train = [Line("a", ("x",), "often"), Line("b", ("x",), "seldom")] * 5
-    test = [Line("a", ("x",), "Common"), Line("b", ("x",), "rare")]
+    train = [Instance("a", ("x",), "often"), Instance("b", ("x",), "seldom")] * 5
+    test = [Instance("a", ("x",), "Common"), Instance("b", ("x",), "rare")]
     assert measure_baselines({"tr": train, "va": train, "te": test}, frequencies)["target_frequency"] == 100.0
 
 

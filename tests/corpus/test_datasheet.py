@@ -1,4 +1,4 @@
-"""The datasheet says what a reader and a machine need, and no more than the files bear out."""
+"""The datasheet describes the files, for readers and for machines."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from probing.corpus.builders.sampling import Instance
 from probing.corpus.datasheet import Datasheet, TaskSheet, describe_task
-from probing.tasks import get_task
+from probing.corpus.instances import Instance
+from probing.tasks.table import get_task
 
 
 def splits(labels: str) -> dict[str, list[Instance]]:

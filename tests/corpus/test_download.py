@@ -1,4 +1,4 @@
-"""SentEval's files come whole, verified and resumable, from a server on loopback that can misbehave."""
+"""SentEval's files are downloaded, verified and resumed, from a local server that can misbehave."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from click.testing import CliRunner
 
 import cli
 from probing.corpus import download
-from probing.dataset import hash_file
 from probing.errors import ProbingError
-from probing.tasks import COUNTERPARTS, TASKS, Task
+from probing.storage.files import hash_file
+from probing.tasks.table import COUNTERPARTS, TASKS, Task
 
 BODIES = {name: f"tr\t0\tone of {name} .\n".encode() * 9000 for name in ("first", "second")}
 
 
 KEPT = len(BODIES["first"]) // 2 // download.CHUNK * download.CHUNK
-"""What is left of the first file when the server stops in its middle."""
+"""Number of bytes that are kept of the first file when the server stops in its middle."""
 
 
 def make_task(name: str, body: bytes) -> Task:
@@ -39,7 +39,7 @@ FIRST, SECOND = (make_task(name, body) for name, body in BODIES.items())
 
 @dataclass
 class Web:
-    """What the server does on each request in turn (the last for all that follow), and what it was asked for."""
+    """The server's behaviour on each request in turn (the last one for all that follow), and the requests it got."""
 
     url: str = ""
     behaviour: list[str] = field(default_factory=lambda: ["good"])
@@ -52,7 +52,7 @@ class Handler(BaseHTTPRequestHandler):
         super().__init__(*arguments)  # type: ignore[arg-type]
 
     def log_message(self, format: str, *arguments: object) -> None:
-        """Keep the tests' output clean."""
+        """Print nothing, to keep the tests' output clean."""
 
     def do_GET(self) -> None:
         wanted = self.headers.get("Range")
@@ -123,7 +123,9 @@ def test_a_verified_file_is_not_fetched_again(web: Web, tmp_path: Path) -> None:
 
 def test_a_foreign_file_is_overwritten_only_by_force(web: Web, tmp_path: Path) -> None:
     (tmp_path / "second.txt").write_text("tr\tX\tmy own sentence\n")
-    with pytest.raises(ProbingError, match=r"second\.txt: not SentEval's file .* not overwritten\. Give --force"):
+    with pytest.raises(
+        ProbingError, match=r"second\.txt: not SentEval's file .* not overwritten\. Overwrite it with --force"
+    ):
         download.fetch([FIRST, SECOND], tmp_path, mirror=web.url)
     assert web.requests == []
     assert (tmp_path / "second.txt").read_text() == "tr\tX\tmy own sentence\n"
@@ -238,14 +240,14 @@ def test_an_unreachable_host_names_the_ways_out(web: Web, tmp_path: Path) -> Non
 
 
 def test_ctrl_c_keeps_the_part(web: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write = download._Part.write
+    write = download._PartialFile.write
 
-    def interrupt(part: download._Part, chunk: bytes) -> None:
+    def interrupt(part: download._PartialFile, chunk: bytes) -> None:
         write(part, chunk)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(download._Part, "write", interrupt)
+        patch.setattr(download._PartialFile, "write", interrupt)
         with pytest.raises(KeyboardInterrupt):
             download.fetch([FIRST], tmp_path, mirror=web.url)
     kept = (tmp_path / "first.txt.part").read_bytes()

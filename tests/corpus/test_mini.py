@@ -13,15 +13,15 @@ from click.testing import CliRunner
 import cli
 from probing.corpus import builders, grammar, mini
 from probing.corpus.datasheet import Datasheet, TaskSheet
-from probing.corpus.trees import Sentence
-from probing.dataset import read_task_file
+from probing.corpus.readers import ParsedSentence
 from probing.errors import ProbingError
-from probing.tasks import TASKS
+from probing.tasks.table import TASKS
+from probing.tasks.task_file import read_task_file
 
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache of its own and a data set small enough for a test."""
+    """A separate cache, and a data set that is small enough for a test."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(mini, "cache_folder", lambda name: tmp_path / "probing" / name)
     for name, size in (("TRAIN", 160), ("DEV", 40), ("TEST", 40), ("SENTENCES", 2500)):
@@ -29,7 +29,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "probing" / "mini"
 
 
-def forbid(*_: object, **__: object) -> Iterator[Sentence]:
+def forbid(*_: object, **__: object) -> Iterator[ParsedSentence]:
     raise AssertionError("nothing should be generated")
 
 
@@ -53,7 +53,7 @@ def test_the_files_are_the_same_each_time(cache: Path) -> None:
 
 
 def test_an_interruption_leaves_nothing(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stop(seed: int, count: int) -> Iterator[Sentence]:
+    def stop(seed: int, count: int) -> Iterator[ParsedSentence]:
         yield from grammar.generate(seed, count // 2)
         raise KeyboardInterrupt
 
@@ -91,11 +91,17 @@ def test_other_settings_have_another_folder(cache: Path, monkeypatch: pytest.Mon
     assert mini._name_version() != before
 
 
+def test_the_folder_depends_on_the_code_of_all_packages() -> None:
+    code = {f"{path.parent.name}/{path.name}" for path in mini._list_code()}
+    parts = ("readers/brackets", "builders/surface", "grammar/verbs", "corpus/lengths", "statistics/correlation")
+    assert {f"{part}.py" for part in parts} <= code
+
+
 def test_a_task_that_fails_is_an_error_and_nothing_is_kept(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     failed = TaskSheet(task="WC", file="word_content.txt", reason="too few words")
     sheet = Datasheet(source={}, options={}, corpus={}, tasks=[failed])
     monkeypatch.setattr(builders, "build", lambda *_, **__: sheet)
-    with pytest.raises(RuntimeError, match=r"the embedded grammar does not give WC \(too few words\)"):
+    with pytest.raises(RuntimeError, match=r"the embedded grammar cannot build WC \(too few words\)"):
         mini.ensure_mini()
     assert list(cache.iterdir()) == []
 

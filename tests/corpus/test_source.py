@@ -1,3 +1,5 @@
+"""The data of a run: SentEval's files, the embedded data, a folder, or a user's own files."""
+
 from __future__ import annotations
 
 import json
@@ -9,7 +11,7 @@ import pytest
 
 from probing.corpus.source import choose_source, own_files, read_datasheet_identity
 from probing.errors import ProbingError
-from probing.tasks import COUNTERPARTS, TASKS, get_task
+from probing.tasks.table import COUNTERPARTS, TASKS, get_task
 
 TEN = [task.name for task in TASKS]
 
@@ -26,14 +28,14 @@ def names(source):
 
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path, monkeypatch):
-    """SentEval's files are looked for below the current folder: have an empty one."""
+    """Make an empty folder the current one, below which SentEval's files are searched."""
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
 
 
 @pytest.fixture
 def mini(tmp_path, monkeypatch):
-    """Put a folder in the place of the embedded data."""
+    """Replace the embedded data by a folder."""
     folder = tmp_path / "cache" / "embedded"
     module = ModuleType("probing.corpus.mini")
     module.ensure_mini = lambda: folder
@@ -55,7 +57,7 @@ def fill():
     return write
 
 
-def test_without_files_it_is_mini_and_the_reason_is_said(mini):
+def test_without_files_it_is_mini_and_the_reason_is_stated(mini):
     source = choose_source(["all"])
     assert (source.name, source.preset, source.datasheet) == ("mini", "mini", "abc123")
     assert source.reason == "no SentEval files in data/senteval; `probe data fetch` gets them"
@@ -63,7 +65,7 @@ def test_without_files_it_is_mini_and_the_reason_is_said(mini):
     assert source.files[get_task("Tense")] == mini / "past_present.txt"
 
 
-def test_with_files_it_is_senteval_and_the_reason_is_said(fill):
+def test_with_files_it_is_senteval_and_the_reason_is_stated(fill):
     fill("data/senteval", *TEN)
     source = choose_source(["all"])
     assert (source.name, source.preset, source.datasheet) == ("senteval", "paper", None)
@@ -105,7 +107,7 @@ def test_a_place_for_sentevals_files_does_not_go_with_other_data(tmp_path):
     assert error_of(choose_source, ["all"], data="mini", data_dir=tmp_path) == text
 
 
-def test_an_unknown_task_is_said_before_anything_else():
+def test_an_unknown_task_is_reported_before_anything_else():
     assert error_of(choose_source, ["tens"], data="nowhere").startswith("unknown task 'tens'. Did you mean 'Tense'?")
 
 

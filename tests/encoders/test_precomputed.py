@@ -13,11 +13,11 @@ import safetensors.torch
 import torch
 from safetensors.numpy import save_file
 
-from probing.dataset import load_task
 from probing.encoders.precomputed import PrecomputedVectors, make_recipe
+from probing.encoders.vector_cache import Entry, embed
 from probing.errors import ProbingError
-from probing.tasks import get_task, own_task
-from probing.vectors import Entry, embed
+from probing.tasks.index import load_task
+from probing.tasks.table import get_task, own_task
 
 ONES, TWOS = np.ones((3, 2), np.float32), np.full((3, 2), 2, np.float32)
 

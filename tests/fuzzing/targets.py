@@ -20,20 +20,22 @@ import torch
 from hypothesis import strategies as st
 from safetensors.torch import save
 
-from probing import checkpoints, dataset
-from probing.cache import cache_folder
 from probing.config import resolve_config
-from probing.corpus.checking import check_file, render
+from probing.corpus.checks.task_files import check_file, render
+from probing.corpus.readers.parsed_text import Format, read_sentences
 from probing.corpus.source import read_datasheet_identity
-from probing.corpus.trees import Format, read_sentences
 from probing.encoders.encoder import as_matrix
 from probing.encoders.precomputed import PrecomputedVectors
-from probing.leases import Leases
-from probing.merging import merge
+from probing.execution.leases import Leases
 from probing.report.formats import load_and_render
-from probing.results import Store, read_result
-from probing.tasks import get_task
-from tests.conftest import make_result
+from probing.results.merging import merge
+from probing.results.record import read_record
+from probing.results.store import Store
+from probing.storage.cache import cache_folder
+from probing.tasks import index as dataset
+from probing.tasks.table import get_task
+from probing.training import checkpoints
+from tests.conftest import make_record
 from tests.fuzzing.inputs import edited, edited_json
 
 Attempt = Callable[[Path, bytes], None]
@@ -172,12 +174,12 @@ FORMATS = ("table", "markdown", "latex", "csv", "json", "html")
 def try_record(folder: Path, content: bytes) -> None:
     """Report on and merge a results folder with one sound record and one that may be anything."""
     store = Store(folder / "results")
-    sound = store.save(make_result(model="base"))
+    sound = store.save(make_record(model="base"))
     kept = sound.read_bytes()
     path = store.folder / "mini--Tense--em--mini--seed0--0.json"
     path.write_bytes(content)
     try:
-        read_result(path)
+        read_record(path)
         for format in {"table", FORMATS[zlib.crc32(content) % len(FORMATS)]}:
             text = load_and_render(store.folder, format, on_damaged=lambda line: None)
             text.encode(errors="surrogateescape")
@@ -247,7 +249,7 @@ def make_explanation() -> dict[str, Any]:
 def make_targets() -> dict[str, Target]:
     """Return all targets by name."""
     matrix = np.arange(12, dtype=np.float32).reshape(4, 3)
-    record = Store(Path(os.environ["XDG_CACHE_HOME"]) / "samples").save(make_result()).read_bytes()
+    record = Store(Path(os.environ["XDG_CACHE_HOME"]) / "samples").save(make_record()).read_bytes()
     sheet = {"identity": "a" * 12, "tasks": [{"file": "past_present.txt", "targets": {"tr": ["sat"]}, "sha256": "?"}]}
     sheet["tasks"][0]["sha256"] = "".join(dataset.hashlib.sha256(TASK).hexdigest())  # type: ignore[index]
     sheets = [json.dumps(sheet).encode()]

@@ -126,16 +126,16 @@ def test_folders_and_pipes_are_not_files(tmp_path: Path) -> None:
     from collections import Counter
 
     from probing.config import resolve_config
-    from probing.corpus.checking import check_file
-    from probing.corpus.trees import read_sentences
-    from probing.dataset import load_task
-    from probing.results import read_result
+    from probing.corpus.checks.task_files import check_file
+    from probing.corpus.readers.parsed_text import read_sentences
+    from probing.results.record import read_record
+    from probing.tasks.index import load_task
 
     os.mkfifo(tmp_path / "pipe")
     readers = (
         load_task,
         check_file,
-        read_result,
+        read_record,
         lambda path: resolve_config("mini", config_file=path),
         lambda path: list(read_sentences(path, "penn", skipped=Counter())),
     )

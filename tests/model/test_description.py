@@ -10,7 +10,7 @@ from torch import nn
 from probing.config import ModelConfig
 from probing.errors import ProbingError
 from probing.model.classifier import build_classifier
-from probing.model.description import describe, part_of
+from probing.model.description import describe_model, part_of
 from probing.registry import AGGREGATORS
 
 ROUTED = ("simple", "em", "simple-code", "em-code")
@@ -19,14 +19,14 @@ ROUTED = ("simple", "em", "simple-code", "em-code")
 def describe_model(name, *, vocabulary_size=1000, num_classes=6, factory=None, **changes):
     sizes = dataclasses.asdict(ModelConfig(**changes))
     factory = factory or AGGREGATORS.find(name).object
-    return describe(factory, name=name, vocabulary_size=vocabulary_size, num_classes=num_classes, **sizes)
+    return describe_model(factory, name=name, vocabulary_size=vocabulary_size, num_classes=num_classes, **sizes)
 
 
 @pytest.mark.parametrize("name", AGGREGATORS.builtins)
 def test_the_parts_add_up_to_the_model(name):
     sizes = dataclasses.asdict(ModelConfig(model_dim=32, num_heads=4, num_capsules=8))
     factory = AGGREGATORS.find(name).object
-    description = describe(factory, name=name, vocabulary_size=50, num_classes=3, **sizes)
+    description = describe_model(factory, name=name, vocabulary_size=50, num_classes=3, **sizes)
     model = build_classifier(factory, vocabulary_size=50, num_classes=3, **sizes)
     assert description.total == sum(parameter.numel() for parameter in model.parameters())
     assert description.total == sum(sum(counts.values()) for counts in description.parameters.values())

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from probing.results import Description, Result
-from probing.tasks import TASKS
+from probing.results.record import DescriptionLength, Record
+from probing.tasks.table import TASKS
 
 
-def answer(result: Result, size: int) -> Result:
+def answer(result: Record, size: int) -> Record:
     """Return a record with so many test sentences, some hard for every model, the others by the luck of the seed."""
     assert result.scores is not None
-    hard = np.random.default_rng(zlib.crc32(result.task.encode())).random(size)
-    luck = np.random.default_rng([zlib.crc32(f"{result.task} {result.model.name}".encode()), result.seed]).random(size)
+    hard = np.random.default_rng(zlib.crc32(result.identity.task.encode())).random(size)
+    luck = np.random.default_rng([zlib.crc32(f"{result.identity.task} {result.identity.model.name}".encode()), result.identity.seed]).random(size)
     number = round(result.scores.test_accuracy / 100 * size)
     gold = np.arange(size) % 2
     right = np.zeros(size, dtype=bool)
@@ -39,29 +39,29 @@ def answer(result: Result, size: int) -> Result:
     )
 
 
-@pytest.fixture(name="make_result", scope="session")
-def _make_result(make_result: Callable[..., Result]) -> Callable[..., Result]:
-    def make(*arguments: Any, size: int = 10_000, **options: Any) -> Result:
-        result = make_result(*arguments, **options)
+@pytest.fixture(name="make_record", scope="session")
+def _make_record(make_record: Callable[..., Record]) -> Callable[..., Record]:
+    def make(*arguments: Any, size: int = 10_000, **options: Any) -> Record:
+        result = make_record(*arguments, **options)
         return answer(result, size) if result.scores is not None else result
 
     return make
 
 
 @pytest.fixture(scope="session")
-def paper_results(make_result: Callable[..., Result]) -> list[Result]:
+def paper_results(make_record: Callable[..., Record]) -> list[Record]:
     """Return records that are the paper's own Table 1, as if measured with seed 0."""
-    return [make_result(task.name, model, task.paper[model]) for task in TASKS for model in ("base", "simple", "em")]
+    return [make_record(task.name, model, task.paper[model]) for task in TASKS for model in ("base", "simple", "em")]
 
 
 HOSTILE = "<script>document.title='owned'</script>\"><img src=x onerror=\"document.title='owned'\">'{{7*7}}\u2028</td>"
 """A name that would be markup, an attribute, a template or the end of a line, were it not only a name."""
 
 
-def vary(result: Result, *, labels: Sequence[str], size: int, epochs: int = 6) -> Result:
+def vary(result: Record, *, labels: Sequence[str], size: int, epochs: int = 6) -> Record:
     """Return a record with these labels, answers as right as its accuracy says, and a curve that rises to it."""
     assert result.scores is not None
-    rng = np.random.default_rng([zlib.crc32(f"{result.task} {result.model.name}".encode()), result.seed])
+    rng = np.random.default_rng([zlib.crc32(f"{result.identity.task} {result.identity.model.name}".encode()), result.identity.seed])
     gold = np.arange(size) % len(labels)
     right = rng.permutation(size) < round(result.scores.test_accuracy / 100 * size)
     wrong = (gold + rng.integers(1, max(2, len(labels)), size)) % len(labels)
@@ -77,7 +77,7 @@ def vary(result: Result, *, labels: Sequence[str], size: int, epochs: int = 6) -
             dev_accuracy=float(heights.max()),
             best_epoch=int(heights.argmax()) + 1,
             majority_accuracy=100 / len(labels),
-            parameters=200_000 + 1000 * len(result.model.name) ** 2,
+            parameters=200_000 + 1000 * len(result.identity.model.name) ** 2,
             curve=[
                 {"epoch": n, "loss": 2 / n, "dev_accuracy": float(height)}
                 for n, height in enumerate(heights.tolist(), 1)
@@ -89,7 +89,7 @@ def vary(result: Result, *, labels: Sequence[str], size: int, epochs: int = 6) -
             gold=gold.tolist(),
             predictions=predictions.tolist(),
         ),
-        timing=dataclasses.replace(result.timing, seconds=10.0 + len(result.model.name) + result.seed),
+        timing=dataclasses.replace(result.timing, seconds=10.0 + len(result.identity.model.name) + result.identity.seed),
     )
 
 
@@ -98,12 +98,12 @@ def name_labels(number: int) -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def thirty_cells(make_result: Callable[..., Result]) -> Callable[..., list[Result]]:
+def thirty_cells(make_record: Callable[..., Record]) -> Callable[..., list[Record]]:
     """Return a function that makes 30 cells x some seeds, with as many labels as SentEval's tasks have."""
 
-    def build(seeds: int, size: int = 2_000) -> list[Result]:
+    def build(seeds: int, size: int = 2_000) -> list[Record]:
         return [
-            vary(make_result(t.name, model, t.paper[model], seed=seed), labels=name_labels(t.classes), size=size)
+            vary(make_record(t.name, model, t.paper[model], seed=seed), labels=name_labels(t.classes), size=size)
             for t in TASKS
             for model in ("base", "simple", "em")
             for seed in range(seeds)
@@ -113,7 +113,7 @@ def thirty_cells(make_result: Callable[..., Result]) -> Callable[..., list[Resul
 
 
 @pytest.fixture(scope="session")
-def gallery(make_result: Callable[..., Result]) -> list[Result]:
+def gallery(make_record: Callable[..., Record]) -> list[Record]:
     """Return two seeds of the paper's models on some tasks, an encoder's layers, and names that are an attack."""
     results = []
     for task in (task for task in TASKS if task.name in ("SeLen", "WC", "ToCo", "Tense")):
@@ -125,7 +125,7 @@ def gallery(make_result: Callable[..., Result]) -> list[Result]:
         }
         for model, accuracy in accuracies.items():
             for seed in (0, 1):
-                made = make_result(task.name, model, accuracy + seed, seed=seed)
+                made = make_record(task.name, model, accuracy + seed, seed=seed)
                 if model.startswith("bert"):
                     layer = int(model[-2:])
                     settings = {"encoder": {"pooling": "mean", "dtype": "float32", "layer": layer}}
@@ -142,9 +142,9 @@ def gallery(make_result: Callable[..., Result]) -> list[Result]:
                         made, model=dataclasses.replace(made.model, label=HOSTILE), settings=settings
                     )
                 results.append(vary(made, labels=[HOSTILE, *name_labels(task.classes)[1:]], size=1_000))
-    own = make_result("own task", "em", 70.0)
+    own = make_record("own task", "em", 70.0)
     own = dataclasses.replace(own, task=HOSTILE, data=dataclasses.replace(own.data, file=f"{HOSTILE}.txt"))
-    failed = make_result("Tense", "simple-code", None, error=HOSTILE)
+    failed = make_record("Tense", "simple-code", None, error=HOSTILE)
     return [*results, vary(own, labels=["no", HOSTILE], size=1_000), failed]
 
 
@@ -181,13 +181,13 @@ def explanations() -> dict[str, dict[str, Any]]:
 
 
 @pytest.fixture(scope="session")
-def measures(gallery: list[Result]) -> list[Result]:
+def measures(gallery: list[Record]) -> list[Record]:
     """Return records of the other measures for two of the gallery's models."""
     made = []
     for one in gallery:
         if one.scores is not None and one.model.name in ("base", "em") and one.family != "own":
             control = dataclasses.replace(one.scores, test_accuracy=35.0, predictions=one.scores.gold[::-1])
-            description = Description(bits=2_000.0, uniform_bits=5_000.0, compression=2.5, pieces=[])
+            description = DescriptionLength(bits=2_000.0, uniform_bits=5_000.0, compression=2.5, pieces=[])
             coded = dataclasses.replace(one.scores, description=description)
             made += [
                 dataclasses.replace(one, measure="random-labels", scores=control, key=f"{one.key[:32]}c"),

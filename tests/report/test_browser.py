@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from cli import main
-from probing.report.groups import group_results
+from probing.report.grouping import group_results
 from probing.report.html import render_html
-from probing.results import Store
+from probing.results.store import Store
 
 webdriver = pytest.importorskip("selenium.webdriver")
 Select = pytest.importorskip("selenium.webdriver.support.select").Select
@@ -104,7 +104,7 @@ def read_column(page, column):
 def measured(group):
     """Return the mean accuracies straight from the records."""
     return {
-        (model.label, task): fmean(r.scores.test_accuracy for r in model.results if r.task == task and r.scores)
+        (model.label, task): fmean(r.scores.test_accuracy for r in model.results if r.identity.task == task and r.scores)
         for model in group.models
         for task in model.cells
     }
@@ -274,9 +274,9 @@ def test_light_and_dark(page):
     assert grounds == ["rgb(255, 255, 255)", "rgb(20, 24, 28)"]
 
 
-def test_a_page_with_little_on_it(page, make_result, tmp_path):
+def test_a_page_with_little_on_it(page, make_record, tmp_path):
     path = tmp_path / "report.html"
-    for results in ([make_result(accuracy=None)], [make_result(size=50)]):
+    for results in ([make_record(accuracy=None)], [make_record(size=50)]):
         path.write_text(render_html(results), encoding="utf-8")
         page.get(path.as_uri())
         assert all_of(page, "input[value=difference]") == []

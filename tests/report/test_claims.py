@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from probing.report.claims import check_claims
-from probing.report.groups import group_results
+from probing.report.grouping import group_results
 from probing.report.significance import Comparer
-from probing.tasks import TASKS
+from probing.tasks.table import TASKS
 
 TEN = [task.name for task in TASKS]
 
@@ -22,13 +22,13 @@ def check(results):
 
 
 @pytest.fixture(scope="session")
-def make_results(make_result):
+def make_results(make_record):
     """Return a function that makes records of Base at 70 and of the routings with gains over it, by task."""
 
     def make(simple, em, tasks=TEN, seeds=(0,)):
         gains = {"base": dict.fromkeys(TEN, 0.0), "simple": simple, "em": em}
         return [
-            make_result(task, model, 70.0 + gains[model][task] + seed / 10, seed=seed)
+            make_record(task, model, 70.0 + gains[model][task] + seed / 10, seed=seed)
             for task in tasks
             for model in gains
             for seed in seeds
@@ -103,20 +103,20 @@ def test_what_was_not_measured_is_named(make_results):
     assert claims["below"].answer == "contradicted"
 
 
-def test_a_model_that_is_missing_or_there_twice(make_results, make_result):
+def test_a_model_that_is_missing_or_there_twice(make_results, make_record):
     gains = dict.fromkeys(TEN, 7.0)
     results = make_results(gains, gains)
-    claims = check([result for result in results if result.model.name != "simple"])
+    claims = check([result for result in results if result.identity.model.name != "simple"])
     assert claims["em"].answer == "supported"
     assert (claims["simple"].answer, claims["simple"].numbers) == ("cannot be decided", "simple has not been measured")
     other = {"model": {"num_layers": 1, "layers_with_aggregator": []}, "training": {"patience": 4}}
-    claims = check([*results, make_result(settings=other)])
+    claims = check([*results, make_record(settings=other)])
     assert claims["em"].numbers == "em has been measured in several ways: EM (num_layers=1), EM (num_layers=3)"
 
 
-def test_without_base_or_without_routing_there_is_nothing_to_check(make_result):
+def test_without_base_or_without_routing_there_is_nothing_to_check(make_record):
     for names in (["em", "simple"], ["base"], ["my.py:Mine"]):
-        (group,) = group_results([make_result(model=name) for name in names])
+        (group,) = group_results([make_record(model=name) for name in names])
         assert check_claims(Comparer(group)) == []
 
 
@@ -131,9 +131,9 @@ def test_selen_is_no_exception_when_one_routing_seems_to_beat_base(make_results)
 
 
 @pytest.mark.parametrize(("gain", "answer"), [(5.0, "supported"), (-5.0, "contradicted"), (0.0, "cannot be decided")])
-def test_what_the_paper_leaves_open_is_answered_where_the_code_was_measured(make_results, make_result, gain, answer):
+def test_what_the_paper_leaves_open_is_answered_where_the_code_was_measured(make_results, make_record, gain, answer):
     gains = dict.fromkeys(TEN, 1.0)
-    coded = [make_result(task, "em-code", 71.0 - gain) for task in TEN]
+    coded = [make_record(task, "em-code", 71.0 - gain) for task in TEN]
     (group,) = group_results([*make_results(gains, gains), *coded])
     *others, last = check_claims(Comparer(group))
     assert not any("left open" in claim.text for claim in others)

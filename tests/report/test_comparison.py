@@ -6,26 +6,26 @@ import pytest
 
 from probing.errors import ProbingError
 from probing.report.comparison import format_p, load_and_compare, make_contests, render_text
-from probing.results import Store
+from probing.results.store import Store
 
 
 @pytest.fixture(scope="module")
-def results(make_result):
+def results(make_record):
     """EM is better on one task, worse on one, as good on one; only EM has WC."""
     values = {"base": (80.0, 80.0, 80.0), "em": (84.0, 76.0, 80.1)}
     found = [
-        make_result(task, model, value + seed / 10, seed=seed)
+        make_record(task, model, value + seed / 10, seed=seed)
         for model, accuracies in values.items()
         for task, value in zip(("Tense", "SubNm", "ObjNm"), accuracies, strict=True)
         for seed in (0, 1, 2)
     ]
-    return [*found, make_result("WC", "em", 70.0)]
+    return [*found, make_record("WC", "em", 70.0)]
 
 
 @pytest.fixture(scope="module")
-def single(make_result):
+def single(make_record):
     values = {"base": (80.0, 80.0), "em": (80.9, 80.3)}
-    return [make_result(task, m, a) for m, row in values.items() for task, a in zip(("Tense", "WC"), row, strict=True)]
+    return [make_record(task, m, a) for m, row in values.items() for task, a in zip(("Tense", "WC"), row, strict=True)]
 
 
 def only(*arguments):
@@ -66,13 +66,13 @@ def test_what_only_one_has_is_left_out(results):
     assert render_text(contest).endswith("\nLeft out: WC has not been measured for Base.")
 
 
-def test_different_sentences_are_left_out(single, make_result):
-    contest = only([*single, make_result("SOMO", "em"), make_result("SOMO", "base", size=9_998)], "em", "base")
+def test_different_sentences_are_left_out(single, make_record):
+    contest = only([*single, make_record("SOMO", "em"), make_record("SOMO", "base", size=9_998)], "em", "base")
     assert contest.left_out == ["Base and EM have different test labels on SOMO: not compared"]
 
 
-def test_every_data_set_that_both_have(single, make_result):
-    results = [*single, make_result(data="books"), make_result(model="base", data="books"), make_result(data="web")]
+def test_every_data_set_that_both_have(single, make_record):
+    results = [*single, make_record(data="books"), make_record(model="base", data="books"), make_record(data="web")]
     assert [contest.data for contest in make_contests(results, "em", "base")] == ["books", "mini"]
 
 
@@ -88,9 +88,9 @@ def test_every_data_set_that_both_have(single, make_result):
         ),
     ],
 )
-def test_mistakes(single, make_result, names, message):
+def test_mistakes(single, make_record, names, message):
     with pytest.raises(ProbingError) as caught:
-        make_contests([*single, make_result("SOMO", "my.py:Mine"), make_result(data="z", model="em")], *names)
+        make_contests([*single, make_record("SOMO", "my.py:Mine"), make_record(data="z", model="em")], *names)
     assert str(caught.value) == message
 
 
@@ -117,8 +117,8 @@ def test_nothing_to_compare_says_what_to_run(tmp_path):
         load_and_compare(tmp_path, "em", "base", as_json=False, on_damaged=pytest.fail)
 
 
-def test_hostile_names_break_no_line(make_result, change):
-    results = [change(make_result(model=f"my.py:{name}"), model__label=name) for name in ("a\nb", "c\x1b[1m")]
+def test_hostile_names_break_no_line(make_record, change):
+    results = [change(make_record(model=f"my.py:{name}"), model__label=name) for name in ("a\nb", "c\x1b[1m")]
     text = render_text(only(results, "a\nb", "c\x1b[1m"))
     assert "\x1b" not in text
     assert text.splitlines()[4] == "a b against c [1m. Data: mini; preset: mini; seed 0."

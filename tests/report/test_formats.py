@@ -12,7 +12,8 @@ import pytest
 from probing.errors import ProbingError
 from probing.report.formats import load_and_render, render
 from probing.report.frame import COLUMNS
-from probing.results import Description, Store
+from probing.results.record import DescriptionLength
+from probing.results.store import Store
 
 FORMATS = ("table", "markdown", "latex", "csv", "json")
 HOSTILE = ["a|b", "<script>alert(1)</script>", "back\\slash", "under_score", "100%", "two\nlines", "**bold**", "[x](y)"]
@@ -20,18 +21,18 @@ HOSTILE += ["{brace}", "$x^2$", "~tilde", "#1 & 2", "`code`", "[1em]", "*star", 
 
 
 @pytest.fixture(scope="session")
-def story(make_result):
+def story(make_record):
     """Two data sets, seeds, a failed cell, a missing one, a custom model, a task of the user's: what a golden shows."""
     accuracies = {"base": (82.5, 61.0, 55.25), "simple": (83.125, 64.5, 54.0), "em": (84.0, 64.5, 57.75)}
     results = [
-        make_result(task, model, value + seed / 4, seed=seed, majority=16.67 if task == "SeLen" else 54.0)
+        make_record(task, model, value + seed / 4, seed=seed, majority=16.67 if task == "SeLen" else 54.0)
         for model, values in accuracies.items()
         for task, value in zip(("SeLen", "TrDep", "Tense"), values, strict=True)
         for seed in (0, 1, 2)
     ]
-    results += [make_result("SeLen", "my_file.py:MeanOfHeads", 71.0, majority=16.67)]
-    results += [make_result("Tense", "my_file.py:MeanOfHeads", None)]
-    results += [make_result(task, "em", 91.0, data="books_2", preset="small") for task in ("Tense", "my_task")]
+    results += [make_record("SeLen", "my_file.py:MeanOfHeads", 71.0, majority=16.67)]
+    results += [make_record("Tense", "my_file.py:MeanOfHeads", None)]
+    results += [make_record(task, "em", 91.0, data="books_2", preset="small") for task in ("Tense", "my_task")]
     return results
 
 
@@ -61,10 +62,10 @@ def test_bold_on_a_terminal_and_stars_elsewhere(story):
     assert re.sub(r"\033\[\d+m", "", coloured).count("\n") == plain.count("\n")
 
 
-def hostile_results(make_result, change):
+def hostile_results(make_record, change):
     return [
         change(
-            make_result("Tense", f"my.py:{number}"),
+            make_record("Tense", f"my.py:{number}"),
             model__label=name,
             task=name,
             family="own",
@@ -72,13 +73,13 @@ def hostile_results(make_result, change):
             error=name,
         )
         for number, name in enumerate(HOSTILE)
-    ] + [change(make_result(accuracy=None), error="\n".join(HOSTILE), model__label=HOSTILE[1])]
+    ] + [change(make_record(accuracy=None), error="\n".join(HOSTILE), model__label=HOSTILE[1])]
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_names_in_markdown(make_result, change, name):
+def test_hostile_names_in_markdown(make_record, change, name):
     results = [
-        change(make_result(task, accuracy=a), model__label=name, data__name=name)
+        change(make_record(task, accuracy=a), model__label=name, data__name=name)
         for task, a in (("Tense", 80.0), ("WC", None))
     ]
     results += [change(results[0], task=name, family="own")]
@@ -95,9 +96,9 @@ def test_hostile_names_in_markdown(make_result, change, name):
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_names_in_latex(make_result, change, name):
+def test_hostile_names_in_latex(make_record, change, name):
     results = [
-        change(make_result(task, accuracy=a), model__label=name, data__name=name)
+        change(make_record(task, accuracy=a), model__label=name, data__name=name)
         for task, a in (("Tense", 80.0), ("WC", None))
     ]
     results += [change(results[0], task=name, family="own")]
@@ -119,8 +120,8 @@ def test_hostile_names_in_latex(make_result, change, name):
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
-def test_latex_compiles(story, make_result, change, tmp_path):
-    results = [*story, *(change(make_result(), model__label=name, data__name=name) for name in HOSTILE)]
+def test_latex_compiles(story, make_record, change, tmp_path):
+    results = [*story, *(change(make_record(), model__label=name, data__name=name) for name in HOSTILE)]
     body = render(results, "latex", against_paper=True)
     page = "\n".join([r"\documentclass{article}\usepackage{booktabs}\begin{document}", body, r"\end{document}"])
     (tmp_path / "table.tex").write_text(page, encoding="utf-8")
@@ -130,22 +131,22 @@ def test_latex_compiles(story, make_result, change, tmp_path):
     assert (tmp_path / "table.pdf").stat().st_size > 10_000
 
 
-def test_a_backslash_is_no_command_in_latex(make_result, change):
-    text = render([change(make_result(), model__label=r"\input{/etc/passwd}")], "latex")
+def test_a_backslash_is_no_command_in_latex(make_record, change):
+    text = render([change(make_record(), model__label=r"\input{/etc/passwd}")], "latex")
     assert r"\textbackslash{}input\{/etc/passwd\}" in text
     assert r"\input" not in text
 
 
-def test_hostile_names_in_text(make_result, change):
-    for table in render(hostile_results(make_result, change)).split("\n\n"):
+def test_hostile_names_in_text(make_record, change):
+    for table in render(hostile_results(make_record, change)).split("\n\n"):
         assert "\x1b" not in table
         assert "\r" not in table
 
 
 @pytest.mark.parametrize("columns", [1, 2, 3])
-def test_every_row_of_a_latex_table_has_its_columns(make_result, columns):
+def test_every_row_of_a_latex_table_has_its_columns(make_record, columns):
     tasks = ["Tense", "WC", "SeLen"][:columns]
-    text = render([make_result(task) for task in tasks], "latex", against_paper=True)
+    text = render([make_record(task) for task in tasks], "latex", against_paper=True)
     (specification,) = re.findall(r"\\begin{tabular}{(\w+)}", text)
     for row in [line for line in text.splitlines() if line.endswith("\\\\")]:
         spanned = sum(int(width) - 1 for width in re.findall(r"\\multicolumn{(\d)}", row))
@@ -155,31 +156,31 @@ def test_every_row_of_a_latex_table_has_its_columns(make_result, columns):
     assert rules[-1][1] == 1 + columns
 
 
-def test_csv_can_be_read_back(make_result, change):
+def test_csv_can_be_read_back(make_record, change):
     # Python's csv writes a lone \r bare, and its own reader then takes it for the end of a line.
-    results = [result for result in hostile_results(make_result, change) if "\r" not in f"{result.task}{result.error}"]
-    results += [make_result(accuracy=None)]
+    results = [result for result in hostile_results(make_record, change) if "\r" not in f"{result.identity.task}{result.error}"]
+    results += [make_record(accuracy=None)]
     rows = list(csv.DictReader(io.StringIO(render(results, "csv"), newline="")))
     assert len(rows) == len(results)
     for row, result in zip(rows, results, strict=True):
         assert tuple(row) == COLUMNS
-        assert row["label"] == result.model.label
+        assert row["label"] == result.identity.model.label
         assert row["error"] == (result.error or "")
-        assert json.loads(row["settings"]) == result.settings
+        assert json.loads(row["settings"]) == result.identity.settings
     assert float(rows[0]["test_accuracy"]) == 80.0
     assert rows[0]["best_epoch"] == "2"
     assert rows[-1]["test_accuracy"] == rows[-1]["best_epoch"] == ""
 
 
-def test_json_can_be_read_back(make_result, change):
-    results = hostile_results(make_result, change)
-    results[0] = make_result(accuracy=100 / 3)
+def test_json_can_be_read_back(make_record, change):
+    results = hostile_results(make_record, change)
+    results[0] = make_record(accuracy=100 / 3)
     rows = json.loads(render(results, "json"))
     assert len(rows) == len(results)
     for row, result in zip(rows, results, strict=True):
         assert tuple(row) == COLUMNS
-        assert row["label"] == result.model.label
-        assert row["settings"] == result.settings
+        assert row["label"] == result.identity.model.label
+        assert row["settings"] == result.identity.settings
     assert rows[0]["test_accuracy"] == pytest.approx(100 / 3, abs=1e-12)
     assert rows[0]["best_epoch"] == 2
     assert type(rows[0]["best_epoch"]) is int
@@ -187,8 +188,8 @@ def test_json_can_be_read_back(make_result, change):
     assert rows[-1]["best_epoch"] is None
 
 
-def test_what_differs_from_the_reference_is_marked(make_result):
-    results = [make_result("Tense", model, value) for model, value in (("base", 80.0), ("simple", 80.9), ("em", 84.0))]
+def test_what_differs_from_the_reference_is_marked(make_record):
+    results = [make_record("Tense", model, value) for model, value in (("base", 80.0), ("simple", 80.9), ("em", 84.0))]
     plain = {line.split()[0]: line.split()[1:] for line in render(results, reference="Base").splitlines()[3:9]}
     assert plain == {
         "Majority": ["50.00"],
@@ -210,13 +211,13 @@ def test_what_differs_from_the_reference_is_marked(make_result):
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_an_unknown_reference_is_named(make_result, format):
+def test_an_unknown_reference_is_named(make_record, format):
     with pytest.raises(ProbingError, match=r"^unknown model 'bas'\. Did you mean 'Base'\? Known: Base, EM$"):
-        render([make_result(model="base"), make_result()], format, reference="bas")
+        render([make_record(model="base"), make_record()], format, reference="bas")
 
 
-def test_rows_for_programs_have_the_papers_figures_too(make_result):
-    (row,) = json.loads(render([make_result("Tense", "em", 90.0)], "json", against_paper=True))
+def test_rows_for_programs_have_the_papers_figures_too(make_record):
+    (row,) = json.loads(render([make_record("Tense", "em", 90.0)], "json", against_paper=True))
     assert row["paper_accuracy"] == 88.17
     assert row["difference"] == pytest.approx(1.83)
 
@@ -230,9 +231,9 @@ def test_nothing_to_report_says_what_to_run(tmp_path):
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_folder_is_read_and_damaged_records_are_named(tmp_path, make_result, format):
+def test_a_folder_is_read_and_damaged_records_are_named(tmp_path, make_record, format):
     store = Store(tmp_path)
-    store.save(make_result())
+    store.save(make_record())
     (tmp_path / "mini--x.json").write_text("{")
     said = []
     text = load_and_render(tmp_path, format, against_paper=False, colour=False, on_damaged=said.append)
@@ -241,16 +242,16 @@ def test_a_folder_is_read_and_damaged_records_are_named(tmp_path, make_result, f
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_only_failed_cells_can_be_reported(make_result, format):
-    text = render([make_result(accuracy=None)], format, against_paper=True)
+def test_only_failed_cells_can_be_reported(make_record, format):
+    text = render([make_record(accuracy=None)], format, against_paper=True)
     assert "the loss became nan in epoch 2" in text
 
 
 @pytest.fixture(scope="session")
-def selective(story, make_result, change):
+def selective(story, make_record, change):
     """The same story with a control and a description length of EM on all tasks."""
-    code = Description(bits=25_000.0, uniform_bits=100_000.0, compression=4.0, pieces=[])
-    controls = [change(make_result(task, "em", 40.0), measure="random-labels") for task in ("SeLen", "TrDep", "Tense")]
+    code = DescriptionLength(bits=25_000.0, uniform_bits=100_000.0, compression=4.0, pieces=[])
+    controls = [change(make_record(task, "em", 40.0), measure="random-labels") for task in ("SeLen", "TrDep", "Tense")]
     codes = [change(one, measure="description-length", scores__description=code) for one in controls]
     return [*story, *controls, *codes]
 
@@ -278,8 +279,8 @@ def test_every_row_of_a_markdown_table_has_its_columns_with_other_measures(selec
             assert len({row.count("|") for row in table.splitlines()}) == 1
 
 
-def test_only_other_measures_are_nothing_to_report(tmp_path, make_result, change):
-    Store(tmp_path).save(change(make_result(), measure="random-labels"))
+def test_only_other_measures_are_nothing_to_report(tmp_path, make_record, change):
+    Store(tmp_path).save(change(make_record(), measure="random-labels"))
     with pytest.raises(ProbingError) as caught:
         load_and_render(tmp_path, "table", on_damaged=pytest.fail)
     assert str(caught.value) == (

@@ -6,11 +6,12 @@ import pytest
 import probing
 from probing.errors import ProbingError
 from probing.report.frame import COLUMNS, make_frame, make_wide_frame
-from probing.results import Description, Store
+from probing.results.record import DescriptionLength
+from probing.results.store import Store
 
 
-def test_one_row_per_record_with_stable_columns(make_result):
-    frame = make_frame([make_result(), make_result("WC", "base", 60.5, seed=3)])
+def test_one_row_per_record_with_stable_columns(make_record):
+    frame = make_frame([make_record(), make_record("WC", "base", 60.5, seed=3)])
     assert tuple(frame.columns) == COLUMNS
     assert len(frame) == 2
     row = frame.iloc[1]
@@ -23,8 +24,8 @@ def test_one_row_per_record_with_stable_columns(make_result):
     assert row.error is None or pd.isna(row.error)
 
 
-def test_scores_of_failed_cells_are_missing(make_result):
-    frame = make_frame([make_result(accuracy=None), make_result()])
+def test_scores_of_failed_cells_are_missing(make_record):
+    frame = make_frame([make_record(accuracy=None), make_record()])
     failed, finished = frame.iloc[0], frame.iloc[1]
     assert failed.status == "failed"
     assert failed.error == "the loss became nan in epoch 2"
@@ -34,30 +35,30 @@ def test_scores_of_failed_cells_are_missing(make_result):
     assert str(frame.dtypes["best_epoch"]) == "Int64"
 
 
-def test_only_failed_cells(make_result):
-    frame = make_frame([make_result(accuracy=None)], against_paper=True)
+def test_only_failed_cells(make_record):
+    frame = make_frame([make_record(accuracy=None)], against_paper=True)
     assert pd.isna(frame["difference"][0])
     assert frame["paper_accuracy"][0] == 88.17
 
 
-def test_the_papers_figures_beside_ours(make_result):
-    results = [make_result("Tense", "em", 90.0), make_result("Tense", "my.py:Mine", 90.0)]
-    results.append(make_result("my_task", "em", 90.0))
+def test_the_papers_figures_beside_ours(make_record):
+    results = [make_record("Tense", "em", 90.0), make_record("Tense", "my.py:Mine", 90.0)]
+    results.append(make_record("my_task", "em", 90.0))
     frame = make_frame(results, against_paper=True)
     assert tuple(frame.columns) == (*COLUMNS, "paper_accuracy", "difference")
     assert frame["difference"][0] == pytest.approx(1.83)
     assert frame["paper_accuracy"].isna().tolist() == [False, True, True]
 
 
-def test_nothing_of_the_paper_to_compare_with(make_result):
-    frame = make_frame([make_result("my_task", "em", 90.0)], against_paper=True)
+def test_nothing_of_the_paper_to_compare_with(make_record):
+    frame = make_frame([make_record("my_task", "em", 90.0)], against_paper=True)
     assert frame[["paper_accuracy", "difference"]].isna().all(axis=None)
 
 
-def test_the_figures_of_a_cell_stand_in_the_rows_of_all_its_seeds(make_result):
+def test_the_figures_of_a_cell_stand_in_the_rows_of_all_its_seeds(make_record):
     values = {"base": 80.0, "simple": 80.1, "em": 84.0}
     results = [
-        make_result(model=model, accuracy=a + seed / 4, seed=seed) for model, a in values.items() for seed in (0, 1)
+        make_record(model=model, accuracy=a + seed / 4, seed=seed) for model, a in values.items() for seed in (0, 1)
     ]
     frame = make_frame(results)
     assert frame["mean_accuracy"].tolist() == pytest.approx([80.125, 80.125, 80.225, 80.225, 84.125, 84.125])
@@ -70,24 +71,24 @@ def test_the_figures_of_a_cell_stand_in_the_rows_of_all_its_seeds(make_result):
     assert frame["p"][4:].isna().all()
 
 
-def test_the_reference_is_the_one_that_is_named(make_result):
-    frame = make_frame([make_result(model=m, accuracy=a) for m, a in (("base", 80.0), ("em", 84.0))], reference="base")
+def test_the_reference_is_the_one_that_is_named(make_record):
+    frame = make_frame([make_record(model=m, accuracy=a) for m, a in (("base", 80.0), ("em", 84.0))], reference="base")
     assert frame["compared_with"].fillna("").tolist() == ["", "Base"]
     assert frame["p_holm"][1] < 0.001
     assert frame["best"].tolist() == [False, True]
 
 
-def test_a_failed_seed_has_no_figures_of_its_cell(make_result):
-    frame = make_frame([make_result(accuracy=None), make_result(seed=1)])
+def test_a_failed_seed_has_no_figures_of_its_cell(make_record):
+    frame = make_frame([make_record(accuracy=None), make_record(seed=1)])
     columns = ["mean_accuracy", "low", "high", "best", "p"]
     assert frame.iloc[0][columns].isna().all()
     assert frame.iloc[1][columns[:4]].notna().all()
 
 
 @pytest.fixture
-def folder(tmp_path, make_result):
-    results = [make_result(task, "em", 80.0 + seed, seed=seed) for task in ("WC", "SeLen") for seed in (0, 1)]
-    results += [make_result("Tense", "base", 70.0), make_result("Tense", "base", None, data="books")]
+def folder(tmp_path, make_record):
+    results = [make_record(task, "em", 80.0 + seed, seed=seed) for task in ("WC", "SeLen") for seed in (0, 1)]
+    results += [make_record("Tense", "base", 70.0), make_record("Tense", "base", None, data="books")]
     for result in results:
         Store(tmp_path).save(result)
     return tmp_path
@@ -125,12 +126,12 @@ def test_damaged_records_are_warned_of_and_other_forms_unknown(folder):
         probing.nothing  # noqa: B018
 
 
-def test_other_measures_have_rows_of_their_own_and_their_figures_stand_with_the_accuracies(make_result, change):
-    code = Description(bits=250.0, uniform_bits=1000.0, compression=4.0, pieces=[])
-    results = [make_result(accuracy=80.0 + seed, seed=seed) for seed in (0, 1)]
-    results += [change(make_result(accuracy=60.0, seed=seed), measure="random-labels") for seed in (0, 1)]
-    results += [change(make_result(accuracy=70.0), measure="description-length", scores__description=code)]
-    results += [make_result("WC")]
+def test_other_measures_have_rows_of_their_own_and_their_figures_stand_with_the_accuracies(make_record, change):
+    code = DescriptionLength(bits=250.0, uniform_bits=1000.0, compression=4.0, pieces=[])
+    results = [make_record(accuracy=80.0 + seed, seed=seed) for seed in (0, 1)]
+    results += [change(make_record(accuracy=60.0, seed=seed), measure="random-labels") for seed in (0, 1)]
+    results += [change(make_record(accuracy=70.0), measure="description-length", scores__description=code)]
+    results += [make_record("WC")]
     frame = make_frame(results, against_paper=True).set_index("measure")
     assert frame.index.tolist() == ["accuracy"] * 2 + ["random-labels"] * 2 + ["description-length", "accuracy"]
     rows = frame.loc["accuracy"]
@@ -145,6 +146,6 @@ def test_other_measures_have_rows_of_their_own_and_their_figures_stand_with_the_
     assert others["uniform_codelength"].tolist()[2:] == [1000.0]
 
 
-def test_the_wide_form_has_accuracies_only(make_result, change):
-    results = [make_result(accuracy=80.0), change(make_result(accuracy=60.0), measure="random-labels")]
+def test_the_wide_form_has_accuracies_only(make_record, change):
+    results = [make_record(accuracy=80.0), change(make_record(accuracy=60.0), measure="random-labels")]
     assert make_wide_frame(results)["Tense"].tolist() == [80.0]

@@ -15,7 +15,7 @@ from probing.errors import ProbingError
 from probing.report.explanations import load_explanations
 from probing.report.formats import load_and_render
 from probing.report.html import embed, render_html
-from probing.results import Store
+from probing.results.store import Store
 
 VOID = {"meta", "link", "input", "br", "img"}
 
@@ -108,9 +108,9 @@ def test_any_data_survives_and_is_inert(data):
 
 @settings(max_examples=15, deadline=None)
 @given(name=st.text(st.characters(exclude_categories=[]), min_size=1, max_size=30))
-def test_any_name_leaves_the_page_as_it_is(make_result, change, name):
+def test_any_name_leaves_the_page_as_it_is(make_record, change, name):
     plain, odd = (
-        Page(render_html([change(make_result(size=50), model__label=label, data__name=label, data__file=label)]))
+        Page(render_html([change(make_record(size=50), model__label=label, data__name=label, data__file=label)]))
         for label in ("name", name)
     )
     assert plain.tags == odd.tags
@@ -128,8 +128,8 @@ def test_thirty_cells_with_five_seeds_stay_small(thirty_cells):
     assert len(render_html(thirty_cells(5)).encode()) < 3_000_000
 
 
-def test_tables_of_different_data_have_sections_of_their_own(make_result):
-    page = Page(render_html([make_result(size=50), make_result(data="books", preset="small", size=50)]))
+def test_tables_of_different_data_have_sections_of_their_own(make_record):
+    page = Page(render_html([make_record(size=50), make_record(data="books", preset="small", size=50)]))
     assert ("section", "id", "table-0") in page.attributes
     assert ("section", "id", "table-1") in page.attributes
     assert [value for tag, name, value in page.attributes if tag == "a" and name == "href"] == ["#table-0", "#table-1"]
@@ -142,8 +142,8 @@ def test_the_paper_and_its_claims(paper_results):
     assert "--against paper" in text
 
 
-def test_a_folder_is_rendered_with_its_explanations(tmp_path, make_result, explanations):
-    Store(tmp_path).save(make_result(size=50))
+def test_a_folder_is_rendered_with_its_explanations(tmp_path, make_record, explanations):
+    Store(tmp_path).save(make_record(size=50))
     plain = load_and_render(tmp_path, "html", on_damaged=pytest.fail)
     assert "<h2>Routing made visible" not in plain
     for name, content in explanations.items():
@@ -151,14 +151,14 @@ def test_a_folder_is_rendered_with_its_explanations(tmp_path, make_result, expla
     text = load_and_render(tmp_path, "html", on_damaged=pytest.fail)
     assert "<h2>Routing made visible" in text
     assert Page(text).tags["img"] == 0
-    limited = render_html([make_result(size=50)], explanations=load_explanations(tmp_path, pytest.fail, limit=800))
+    limited = render_html([make_record(size=50)], explanations=load_explanations(tmp_path, pytest.fail, limit=800))
     assert "1 of the explained sentences would make this page too large and must stay out." in limited
 
 
-def test_an_unknown_reference_is_named(make_result):
+def test_an_unknown_reference_is_named(make_record):
     with pytest.raises(ProbingError, match=r"^unknown model 'bas'\. Did you mean 'Base'\? Known: Base$"):
-        render_html([make_result(model="base")], reference="bas")
+        render_html([make_record(model="base")], reference="bas")
 
 
-def test_only_failed_cells_can_be_shown(make_result):
-    assert "the loss became nan in epoch 2" in render_html([make_result(accuracy=None)])
+def test_only_failed_cells_can_be_shown(make_record):
+    assert "the loss became nan in epoch 2" in render_html([make_record(accuracy=None)])

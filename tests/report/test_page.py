@@ -5,10 +5,10 @@ from statistics import fmean
 
 import pytest
 
-from probing.report.groups import AVERAGE
+from probing.report.grouping import AVERAGE
 from probing.report.page import REFERENCES, list_differing_settings, make_section
 from probing.report.table import make_tables
-from probing.results import Description
+from probing.results.record import DescriptionLength
 
 
 @pytest.fixture(scope="session")
@@ -52,13 +52,13 @@ def test_differences_are_those_of_the_table_with_this_reference(gallery, section
             assert values[column] is None
 
 
-def test_the_reference_that_was_asked_for_comes_first(make_result):
+def test_the_reference_that_was_asked_for_comes_first(make_record):
     models = [f"m.py:{letter}" for letter in "ABCDEFGH"]
-    (table,) = make_tables([make_result(model=model, size=100) for model in models], reference="H")
+    (table,) = make_tables([make_record(model=model, size=100) for model in models], reference="H")
     section = make_section(table)
     assert [section["models"][place] for place in section["differences"]] == ["H", "A", "B", "C", "D"]
     assert len(section["differences"]) == REFERENCES
-    (table,) = make_tables([make_result()])
+    (table,) = make_tables([make_record()])
     assert make_section(table)["differences"] == {}
 
 
@@ -80,18 +80,18 @@ def test_a_cell_has_its_record(gallery, section):
     assert sum(count for _, _, count in cell["confusion"]["counts"]) == 2_000
 
 
-def test_a_probes_chosen_configuration_is_a_fact(make_result, change):
-    result = change(make_result(), scores__configurations=[{"hidden": 50, "dropout": 0.1}, {"hidden": 100}])
+def test_a_probes_chosen_configuration_is_a_fact(make_record, change):
+    result = change(make_record(), scores__configurations=[{"hidden": 50, "dropout": 0.1}, {"hidden": 100}])
     (table,) = make_tables([result])
     assert dict(make_section(table)["cells"][0]["facts"])["chosen"] == "hidden 50, dropout 0.1"
 
 
-def test_other_measures_are_views(make_result, change):
-    result = make_result(size=1_000)
-    control = change(make_result(accuracy=55.0, size=1_000), measure="random-labels", key="control")
-    description = Description(bits=1_500.0, uniform_bits=3_000.0, compression=2.0, pieces=[])
+def test_other_measures_are_views(make_record, change):
+    result = make_record(size=1_000)
+    control = change(make_record(accuracy=55.0, size=1_000), measure="random-labels", key="control")
+    description = DescriptionLength(bits=1_500.0, uniform_bits=3_000.0, compression=2.0, pieces=[])
     coded = change(result, measure="description-length", key="coded", scores__description=description)
-    (table,) = make_tables([make_result(model="base", size=1_000), result, control, coded])
+    (table,) = make_tables([make_record(model="base", size=1_000), result, control, coded])
     section = make_section(table)
     assert list(section["views"]) == list(section["captions"]) == ["accuracy", "selectivity", "compression"]
     assert [row[0] and row[0][3:5] for row in section["views"]["selectivity"]] == [None, None, ["25.00", "±3.95"]]
@@ -119,18 +119,18 @@ def test_predictions_stay_out_and_what_is_left_is_small(thirty_cells):
     assert max(len(cell["confusion"]["counts"]) for cell in section["cells"]) <= 24 * 24
 
 
-def test_settings_that_differ(make_result, change):
+def test_settings_that_differ(make_record, change):
     shared = {"model": {"num_layers": 3}, "training": {"patience": 4, "learning_rate": 0.002}}
     other = {"model": {"num_layers": 2}, "training": {"patience": 4, "learning_rate": 0.002}, "encoder": {"dtype": "x"}}
-    results = [make_result(model="base", settings=shared), make_result(settings=other)]
+    results = [make_record(model="base", settings=shared), make_record(settings=other)]
     (table,) = make_tables(results)
     assert list_differing_settings(table.analysis.group) == {"model.num_layers": ["3", "2"]}
-    plugin = make_result(model="my.py:M", settings=shared)
+    plugin = make_record(model="my.py:M", settings=shared)
     (table,) = make_tables([results[0], plugin])
     assert list_differing_settings(table.analysis.group) == {"version": ["built-in", plugin.model.version[:40]]}
 
 
-def test_only_failed_cells(make_result):
-    (table,) = make_tables([make_result(accuracy=None)])
+def test_only_failed_cells(make_record):
+    (table,) = make_tables([make_record(accuracy=None)])
     section = make_section(table)
     assert section["models"] == section["cells"] == []

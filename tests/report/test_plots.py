@@ -7,7 +7,7 @@ import pytest
 
 from probing.errors import ProbingError
 from probing.report.plots import COLOURS, KINDS, MARKERS, load_and_plot
-from probing.results import Store
+from probing.results.store import Store
 
 pytest.importorskip("matplotlib")
 BEGINNINGS = {".svg": b"<?xml", ".png": b"\x89PNG\r\n", ".pdf": b"%PDF-1."}
@@ -86,8 +86,8 @@ def test_layers_of_a_task_that_they_lack(plot, hostile):
         plot("layers", task=hostile)
 
 
-def test_without_layers(plot, tmp_path, make_result):
-    Store(tmp_path).save(make_result())
+def test_without_layers(plot, tmp_path, make_record):
+    Store(tmp_path).save(make_record())
     with pytest.raises(ProbingError, match=r"^no encoder has several layers here\. Run `probe run --encoder hugg"):
         plot("layers", folder=tmp_path)
 
@@ -107,9 +107,9 @@ def test_mistakes_are_named(plot, options, message):
         plot("dots", **options)
 
 
-def test_different_data_share_no_figure(plot, tmp_path, make_result):
+def test_different_data_share_no_figure(plot, tmp_path, make_record):
     for data in ("mini", "books"):
-        Store(tmp_path / "two").save(make_result(data=data, size=50))
+        Store(tmp_path / "two").save(make_record(data=data, size=50))
     with pytest.raises(ProbingError) as caught:
         plot("dots", folder=tmp_path / "two")
     found = "--data books --preset mini; --data mini --preset mini"
@@ -129,8 +129,8 @@ def test_without_matplotlib(plot, monkeypatch):
     assert str(caught.value) == "figures need matplotlib, which is not installed: pip install 'probing[plots]'"
 
 
-def test_names_are_no_formulas(plot, tmp_path, make_result, change):
-    Store(tmp_path).save(change(make_result(size=50), model__label="$x^2$ a_b\n"))
+def test_names_are_no_formulas(plot, tmp_path, make_record, change):
+    Store(tmp_path).save(change(make_record(size=50), model__label="$x^2$ a_b\n"))
     assert "$x^2$ a_b " in read_texts(plot("dots", folder=tmp_path))
 
 
@@ -139,25 +139,25 @@ def test_forty_models_look_different():
     assert len(looks) == 40
 
 
-def test_trainings_that_failed_leave_nothing_to_draw(plot, tmp_path, make_result):
+def test_trainings_that_failed_leave_nothing_to_draw(plot, tmp_path, make_record):
     store = Store(tmp_path)
-    store.save(make_result("Tense", "em", None))
+    store.save(make_record("Tense", "em", None))
     for kind in ("dots", "curves", "confusion"):
         with pytest.raises(ProbingError, match=r"^no training has succeeded here, so there is nothing to draw"):
             plot(kind, folder=tmp_path)
-    store.save(make_result("Tense", "base", 70.0))
+    store.save(make_record("Tense", "base", 70.0))
     with pytest.raises(ProbingError, match=r"^no training of em has succeeded, so there is nothing to draw$"):
         plot("confusion", folder=tmp_path, model="em", task="Tense")
 
 
 @pytest.mark.parametrize("length", [1, 20, 40])
 def test_all_names_stand_within_the_figure_and_above_the_panels(
-    plot, tmp_path, make_result, change, monkeypatch, length
+    plot, tmp_path, make_record, change, monkeypatch, length
 ):
     from matplotlib.figure import Figure
 
     for number in range(8):
-        result = make_result(model=f"m{number}", size=50)
+        result = make_record(model=f"m{number}", size=50)
         Store(tmp_path).save(change(result, model__label=f"{number}".rjust(length, "m")))
     drawn, save = [], Figure.savefig
     monkeypatch.setattr(

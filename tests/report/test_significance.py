@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from probing.report.groups import AVERAGE, group_results
+from probing.report.grouping import AVERAGE, group_results
 from probing.report.significance import Comparer, Verdict, analyse, judge, judge_against
-from probing.statistics import compare
+from probing.statistics.comparisons import compare
 
 
 def only(results):
@@ -34,10 +34,10 @@ def with_answers(result, right):
 
 
 @pytest.fixture(scope="module")
-def models(make_result):
+def models(make_record):
     """Base 80, Simple a little more, EM much more, on two tasks."""
     values = {"base": 80.0, "simple": 80.2, "em": 84.0}
-    return [make_result(task, model, value) for task in ("Tense", "WC") for model, value in values.items()]
+    return [make_record(task, model, value) for task in ("Tense", "WC") for model, value in values.items()]
 
 
 def test_every_model_is_compared_with_the_best_of_each_column(models):
@@ -63,7 +63,7 @@ def test_or_with_a_reference(models):
 def test_holm_counts_all_comparisons_of_the_table(models):
     verdicts = analyse(only(models)).verdicts
     assert max(verdict.p_holm for verdict in verdicts.values()) >= min(verdict.p for verdict in verdicts.values()) * 6
-    alone = analyse(only([result for result in models if result.task == "WC" and result.model.name != "simple"]))
+    alone = analyse(only([result for result in models if result.identity.task == "WC" and result.identity.model.name != "simple"]))
     (verdict,) = alone.verdicts.values()
     assert verdict.p == verdict.p_holm
 
@@ -87,8 +87,8 @@ def test_against_one_model_all_others_are_judged(models):
     assert judge_against(base, Comparer(group)) == analyse(group, base).verdicts
 
 
-def test_what_was_not_measured_on_the_same_sentences_is_not_compared(make_result):
-    group = only([make_result(model="base"), make_result(size=9_998), make_result("WC")])
+def test_what_was_not_measured_on_the_same_sentences_is_not_compared(make_record):
+    group = only([make_record(model="base"), make_record(size=9_998), make_record("WC")])
     comparer = Comparer(group)
     base, em = group.models
     assert comparer.compare(em, base, "Tense") is None
@@ -97,21 +97,21 @@ def test_what_was_not_measured_on_the_same_sentences_is_not_compared(make_result
     assert list(comparer.incomparable) == ["Base and EM have different test labels on Tense: not compared"]
 
 
-def test_other_labels_are_other_sentences(make_result, change):
-    results = [make_result(model="base"), make_result()]
+def test_other_labels_are_other_sentences(make_record, change):
+    results = [make_record(model="base"), make_record()]
     other = dict(zip(("A", "B"), results[1].scores.classes.values(), strict=True))
     assert analyse(only(results)).verdicts
     assert not analyse(only([results[0], change(results[1], scores__classes=other)])).verdicts
 
 
-def test_seeds_decide_on_the_test(make_result):
-    results = [make_result(model="base"), make_result(), make_result(seed=1)]
+def test_seeds_decide_on_the_test(make_record):
+    results = [make_record(model="base"), make_record(), make_record(seed=1)]
     assert analyse(only(results)).tests == ["randomisation"]
-    assert analyse(only([*results, make_result(model="base", seed=1)])).tests == ["bootstrap"]
+    assert analyse(only([*results, make_record(model="base", seed=1)])).tests == ["bootstrap"]
 
 
-def test_one_model_alone_is_the_best(make_result):
-    analysis = analyse(only([make_result()]))
+def test_one_model_alone_is_the_best(make_record):
+    analysis = analyse(only([make_record()]))
     assert analysis.best == {("EM", "Tense")}
     assert not analysis.verdicts
     assert not analysis.tests
@@ -143,12 +143,12 @@ def test_any_model_could_have_come_out_best(models):
 
 
 @pytest.mark.parametrize("models", [3, 8])
-def test_among_equal_models_all_are_bold_in_95_percent_of_the_columns(make_result, models):
+def test_among_equal_models_all_are_bold_in_95_percent_of_the_columns(make_record, models):
     """The best of many equal models is not better than the others, however lucky it was."""
     rng = np.random.default_rng(models)
     tables, wrong = 120, 0
     for _ in range(tables):
         answers = rng.random((models, 400)) < 0.7
-        results = [with_answers(make_result("Tense", f"m{number}"), right) for number, right in enumerate(answers)]
+        results = [with_answers(make_record("Tense", f"m{number}"), right) for number, right in enumerate(answers)]
         wrong += len(analyse(only(results)).best) < models
     assert stats.binomtest(wrong, tables, 0.05, alternative="greater").pvalue > 0.01

@@ -6,11 +6,11 @@ import math
 import pytest
 
 from probing.errors import ProbingError
-from probing.report.groups import AVERAGE
+from probing.report.grouping import AVERAGE
 from probing.report.table import Value, make_tables
-from probing.results import Description
-from probing.statistics import Interval
-from probing.tasks import TASKS
+from probing.results.record import DescriptionLength
+from probing.statistics.intervals import Interval
+from probing.tasks.table import TASKS
 
 TEN = [task.name for task in TASKS]
 
@@ -66,20 +66,20 @@ def test_the_papers_table(paper_results):
     assert table.marks == ""
 
 
-def test_any_order_of_the_records_gives_the_same_table(make_result):
-    results = [make_result(task, model, 50.0 + i) for i, task in enumerate(TEN[:2]) for model in ("em", "base")]
+def test_any_order_of_the_records_gives_the_same_table(make_record):
+    results = [make_record(task, model, 50.0 + i) for i, task in enumerate(TEN[:2]) for model in ("em", "base")]
     tables = [make_tables(list(order)) for order in itertools.permutations(results)]
     assert all(table == tables[0] for table in tables)
 
 
-def test_rows_stand_in_the_registrys_order_and_custom_models_last(make_result):
+def test_rows_stand_in_the_registrys_order_and_custom_models_last(make_record):
     names = ["my.py:Zebra", "em-code", "em", "a.py:Ant", "simple", "simple-code", "base"]
-    table = only([make_result(model=name) for name in names])
+    table = only([make_record(model=name) for name in names])
     assert labels(table) == ["Majority", "Base", "Simple", "EM", "Simple (code)", "EM (code)", "Ant", "Zebra"]
 
 
-def test_a_users_own_tasks_come_last_and_counterparts_with_their_family(make_result):
-    table = only([make_result(task) for task in ("zeta", "Alpha", "DepDepth", "Tense", "BShif", "SeLen")])
+def test_a_users_own_tasks_come_last_and_counterparts_with_their_family(make_record):
+    table = only([make_record(task) for task in ("zeta", "Alpha", "DepDepth", "Tense", "BShif", "SeLen")])
     assert table.families == {
         "SeLen": "surface",
         "BShif": "syntactic",
@@ -90,14 +90,14 @@ def test_a_users_own_tasks_come_last_and_counterparts_with_their_family(make_res
     }
 
 
-def test_one_task_needs_no_average(make_result):
-    table = only([make_result()])
+def test_one_task_needs_no_average(make_record):
+    table = only([make_record()])
     assert table.columns == ["Tense"]
     assert text(table) == {"Majority": {"Tense": "50.00"}, "EM": {"Tense": "80.00*"}}
 
 
-def test_an_average_is_given_only_where_nothing_is_missing(make_result):
-    results = [make_result("Tense", "base", 70.0), make_result("WC", "base", 60.0), make_result("Tense", "em", 90.0)]
+def test_an_average_is_given_only_where_nothing_is_missing(make_record):
+    results = [make_record("Tense", "base", 70.0), make_record("WC", "base", 60.0), make_record("Tense", "em", 90.0)]
     table = only(results)
     assert text(table) == {
         "Majority": {"WC": "50.00", "Tense": "50.00", AVERAGE: "50.00"},
@@ -107,11 +107,11 @@ def test_an_average_is_given_only_where_nothing_is_missing(make_result):
     assert table.notes == ["1 cell of this table has not been run: EM WC seed 0"]
 
 
-def test_what_is_printed_alike_is_equally_good(make_result):
+def test_what_is_printed_alike_is_equally_good(make_record):
     # Without a test, for the sentences differ, the figures decide.
     accuracies = {"base": 80.004, "simple": 80.001, "em": 79.99}
     results = [
-        make_result(model=model, accuracy=accuracy, size=size)
+        make_record(model=model, accuracy=accuracy, size=size)
         for size, (model, accuracy) in zip((100, 200, 300), accuracies.items(), strict=True)
     ]
     table = only(results)
@@ -122,14 +122,14 @@ def test_what_is_printed_alike_is_equally_good(make_result):
     ]
 
 
-def test_the_baseline_is_never_the_best(make_result):
-    assert text(only([make_result(accuracy=40.0)]))["Majority"] == {"Tense": "50.00"}
-    assert text(only([make_result(accuracy=40.0)]))["EM"] == {"Tense": "40.00*"}
+def test_the_baseline_is_never_the_best(make_record):
+    assert text(only([make_record(accuracy=40.0)]))["Majority"] == {"Tense": "50.00"}
+    assert text(only([make_record(accuracy=40.0)]))["EM"] == {"Tense": "40.00*"}
 
 
-def test_several_seeds_give_the_mean_and_an_interval(make_result):
-    results = [make_result(seed=seed, accuracy=accuracy) for seed, accuracy in ((5, 80.0), (1, 82.0), (10, 84.0))]
-    results += [make_result("WC", seed=1, accuracy=60.0)]
+def test_several_seeds_give_the_mean_and_an_interval(make_record):
+    results = [make_record(seed=seed, accuracy=accuracy) for seed, accuracy in ((5, 80.0), (1, 82.0), (10, 84.0))]
+    results += [make_record("WC", seed=1, accuracy=60.0)]
     table = only(results)
     assert text(table)["EM"] == {"WC": "60.00*", "Tense": "82.00*", AVERAGE: "71.00*"}
     values = table.rows[1].values
@@ -144,9 +144,9 @@ def test_several_seeds_give_the_mean_and_an_interval(make_result):
     assert table.notes == ["2 cells of this table have not been run: EM WC seeds 5, 10"]
 
 
-def test_data_sets_and_presets_have_tables_of_their_own(make_result, change):
-    results = [make_result(data=data, preset=preset) for data in ("mini", "books") for preset in ("small", "mini")]
-    results += [change(make_result(), data__datasheet="f00df00df00df00d")]
+def test_data_sets_and_presets_have_tables_of_their_own(make_record, change):
+    results = [make_record(data=data, preset=preset) for data in ("mini", "books") for preset in ("small", "mini")]
+    results += [change(make_record(), data__datasheet="f00df00df00df00d")]
     captions = [table.caption.removeprefix("Test accuracy in percent. ") for table in make_tables(results)]
     captions = [caption.partition(", ±")[0] + "." for caption in captions]
     assert sorted(captions) == [
@@ -158,9 +158,9 @@ def test_data_sets_and_presets_have_tables_of_their_own(make_result, change):
     ]
 
 
-def test_a_changed_file_never_shares_a_table_with_the_old_one(make_result, change):
-    old = [make_result("Tense", model) for model in ("base", "em")] + [make_result("WC", "em")]
-    new = [change(make_result("Tense", "em", 99.0), data__sha256="ab" * 32, timing__finished_at="2027-01-01")]
+def test_a_changed_file_never_shares_a_table_with_the_old_one(make_record, change):
+    old = [make_record("Tense", model) for model in ("base", "em")] + [make_record("WC", "em")]
+    new = [change(make_record("Tense", "em", 99.0), data__sha256="ab" * 32, timing__finished_at="2027-01-01")]
     first, second = make_tables(new + old)
     assert text(first)["EM"]["Tense"] == "80.00*"
     assert text(second)["EM"] == {"Tense": "99.00*"}
@@ -170,18 +170,18 @@ def test_a_changed_file_never_shares_a_table_with_the_old_one(make_result, chang
     assert not any("file of WC" in note for note in first.notes)
 
 
-def test_files_that_are_not_sentevals_are_said_to_be_so(make_result, change):
-    results = [change(make_result(data="senteval"), data__verified=verified) for verified in (True, False)]
+def test_files_that_are_not_sentevals_are_said_to_be_so(make_record, change):
+    results = [change(make_record(data="senteval"), data__verified=verified) for verified in (True, False)]
     assert "senteval;" in only(results[:1]).caption
     assert "Data: senteval (files differ from SentEval's published ones); " in only(results[1:]).caption
 
 
-def test_settings_of_one_model_are_told_apart(make_result):
+def test_settings_of_one_model_are_told_apart(make_record):
     results = [
-        make_result(settings=settings()),
-        make_result(settings=settings(iterations=2)),
-        make_result(settings=settings(iterations=2, num_layers=1)),
-        make_result(model="base", settings=settings()),
+        make_record(settings=settings()),
+        make_record(settings=settings(iterations=2)),
+        make_record(settings=settings(iterations=2, num_layers=1)),
+        make_record(model="base", settings=settings()),
     ]
     assert labels(only(results)) == [
         "Majority",
@@ -192,42 +192,42 @@ def test_settings_of_one_model_are_told_apart(make_result):
     ]
 
 
-def test_a_setting_that_an_older_record_lacks(make_result):
-    results = [make_result(settings=settings()), make_result(settings=settings(squash=True), accuracy=70.0)]
+def test_a_setting_that_an_older_record_lacks(make_record):
+    results = [make_record(settings=settings()), make_record(settings=settings(squash=True), accuracy=70.0)]
     assert sorted(labels(only(results))) == ["EM", "EM (squash=True)", "Majority"]
 
 
-def test_versions_of_one_model_are_told_apart(make_result, change):
-    results = [make_result(model="my.py:Mine"), change(make_result(model="my.py:Mine"), model__version="ab" * 32)]
-    version = results[0].model.version[:8]
+def test_versions_of_one_model_are_told_apart(make_record, change):
+    results = [make_record(model="my.py:Mine"), change(make_record(model="my.py:Mine"), model__version="ab" * 32)]
+    version = results[0].identity.model.version[:8]
     assert sorted(labels(only(results))) == sorted(["Majority", f"Mine (version {version})", "Mine (version abababab)"])
 
 
-def test_models_of_one_label_are_told_apart(make_result, change):
+def test_models_of_one_label_are_told_apart(make_record, change):
     same = {"model__version": "ab" * 32}
-    results = [change(make_result(model=model), **same) for model in ("a.py:Mine", "b.py:Mine")]
+    results = [change(make_record(model=model), **same) for model in ("a.py:Mine", "b.py:Mine")]
     assert labels(only(results)) == ["Majority", "Mine (a.py:Mine)", "Mine (b.py:Mine)"]
-    results = [make_result(model="base"), make_result(model="my.py:Base")]
+    results = [make_record(model="base"), make_record(model="my.py:Base")]
     assert labels(only(results)) == ["Majority", "Base (base)", "Base (my.py:Base)"]
 
 
-def test_failed_cells_are_noted_and_not_called_missing(make_result):
-    results = [make_result(task, model) for task in ("Tense", "WC") for model in ("base", "em")]
-    results[3] = make_result("WC", "em", None, seed=0)
+def test_failed_cells_are_noted_and_not_called_missing(make_record):
+    results = [make_record(task, model) for task in ("Tense", "WC") for model in ("base", "em")]
+    results[3] = make_record("WC", "em", None, seed=0)
     table = only(results)
     assert table.notes == ["WC EM seed 0 failed: the loss became nan in epoch 2"]
     assert text(table)["EM"] == {"Tense": "80.00*"}
     assert AVERAGE in text(table)["Base"]
 
 
-def test_only_failed_cells(make_result):
-    table = only([make_result(accuracy=None)])
+def test_only_failed_cells(make_record):
+    table = only([make_record(accuracy=None)])
     assert text(table) == {"Majority": {}}
     assert len(table.notes) == 1
 
 
-def test_a_failed_seed_beside_finished_ones(make_result):
-    table = only([make_result(seed=0), make_result(seed=1, accuracy=None), make_result(seed=2, accuracy=82.0)])
+def test_a_failed_seed_beside_finished_ones(make_record):
+    table = only([make_record(seed=0), make_record(seed=1, accuracy=None), make_record(seed=2, accuracy=82.0)])
     assert text(table)["EM"] == {"Tense": "81.00*"}
     assert table.notes == ["Tense EM seed 1 failed: the loss became nan in epoch 2"]
 
@@ -242,9 +242,9 @@ def test_against_the_paper(paper_results):
         assert {k: v.strip("*") for k, v in printed[model].items()} == printed[f"{model}, paper"]
 
 
-def test_against_the_paper_only_what_both_have(make_result):
-    results = [make_result("Tense", "em", 90.0), make_result("my_task", "em", 60.0), make_result("WC", "base", 90.0)]
-    printed = text(only([*results, make_result("Tense", "my.py:Mine")], against_paper=True))
+def test_against_the_paper_only_what_both_have(make_record):
+    results = [make_record("Tense", "em", 90.0), make_record("my_task", "em", 60.0), make_record("WC", "base", 90.0)]
+    printed = text(only([*results, make_record("Tense", "my.py:Mine")], against_paper=True))
     assert printed["EM, paper"] == {"WC": "98.75", "Tense": "88.17"}
     assert printed["EM − paper"] == {"Tense": "+1.83"}
     assert printed["Base − paper"] == {"WC": "-7.92"}
@@ -271,30 +271,30 @@ def test_the_half_width_of_a_value():
     assert Value(80.0, Interval(79.0, 80.5)).half_width() == "±0.75"
 
 
-def test_bold_are_the_best_and_all_that_are_not_significantly_worse(make_result):
+def test_bold_are_the_best_and_all_that_are_not_significantly_worse(make_record):
     values = {"base": 84.0, "simple": 83.9, "em": 80.0}
-    table = only([make_result(model=model, accuracy=accuracy) for model, accuracy in values.items()])
+    table = only([make_record(model=model, accuracy=accuracy) for model, accuracy in values.items()])
     assert [row.values["Tense"].best for row in table.rows] == [False, True, True, False]
 
 
-def test_with_few_sentences_little_is_significantly_worse(make_result):
+def test_with_few_sentences_little_is_significantly_worse(make_record):
     values = {"base": 84.0, "simple": 83.0, "em": 80.0}
-    table = only([make_result(model=model, accuracy=accuracy, size=100) for model, accuracy in values.items()])
+    table = only([make_record(model=model, accuracy=accuracy, size=100) for model, accuracy in values.items()])
     assert [row.values["Tense"].best for row in table.rows] == [False, True, True, True]
 
 
-def test_seeds_that_differ_much_make_a_lead_insignificant(make_result):
+def test_seeds_that_differ_much_make_a_lead_insignificant(make_record):
     def leads(*accuracies):
-        results = [make_result(model="base", accuracy=80.0 + seed / 10, seed=seed) for seed in (0, 1, 2)]
-        results += [make_result(model="em", accuracy=accuracy, seed=seed) for seed, accuracy in enumerate(accuracies)]
+        results = [make_record(model="base", accuracy=80.0 + seed / 10, seed=seed) for seed in (0, 1, 2)]
+        results += [make_record(model="em", accuracy=accuracy, seed=seed) for seed, accuracy in enumerate(accuracies)]
         return not only(results).rows[1].values["Tense"].best
 
     assert leads(83.0, 83.1, 82.9)
     assert not leads(78.0, 83.0, 88.0)
 
 
-def test_a_reference_is_found_by_its_label_or_its_name(make_result):
-    results = [make_result(model="base", accuracy=80.0), make_result(model="my.py:Mine", accuracy=90.0)]
+def test_a_reference_is_found_by_its_label_or_its_name(make_record):
+    results = [make_record(model="base", accuracy=80.0), make_record(model="my.py:Mine", accuracy=90.0)]
     for name, label in (("mine", "Mine"), ("my.py:Mine", "Mine"), ("BASE", "Base")):
         table = only(results, reference=name)
         marked = {row.label for row in table.rows if row.values["Tense"].mark}
@@ -302,8 +302,8 @@ def test_a_reference_is_found_by_its_label_or_its_name(make_result):
         assert f"differs from {label} with" in table.marks
 
 
-def test_an_ambiguous_reference_is_a_mistake(make_result):
-    results = [make_result(settings=settings()), make_result(settings=settings(iterations=2))]
+def test_an_ambiguous_reference_is_a_mistake(make_record):
+    results = [make_record(settings=settings()), make_record(settings=settings(iterations=2))]
     with pytest.raises(ProbingError) as caught:
         make_tables(results, reference="em")
     assert str(caught.value) == (
@@ -312,8 +312,8 @@ def test_an_ambiguous_reference_is_a_mistake(make_result):
     assert "differs from EM (iterations=2) with" in only(results, reference="EM (iterations=2)").marks
 
 
-def test_a_table_without_the_reference_says_so(make_result):
-    tables = make_tables([make_result(model="base"), make_result(data="books")], reference="base")
+def test_a_table_without_the_reference_says_so(make_record):
+    tables = make_tables([make_record(model="base"), make_record(data="books")], reference="base")
     assert ["base has no results here, so nothing is compared with it" in table.notes for table in tables] == [
         True,
         False,
@@ -321,26 +321,26 @@ def test_a_table_without_the_reference_says_so(make_result):
     assert [bool(table.marks) for table in tables] == [False, True]
 
 
-def test_against_the_paper_on_other_data(make_result):
+def test_against_the_paper_on_other_data(make_record):
     note = "the paper's figures are on SentEval's data, these results on mini"
-    assert note in only([make_result()], against_paper=True).notes
-    assert note not in only([make_result()]).notes
-    assert not any("SentEval" in note for note in only([make_result(data="senteval")], against_paper=True).notes)
+    assert note in only([make_record()], against_paper=True).notes
+    assert note not in only([make_record()]).notes
+    assert not any("SentEval" in note for note in only([make_record(data="senteval")], against_paper=True).notes)
 
 
 def description(bits, uniform_bits=1000.0):
-    return Description(bits=bits, uniform_bits=uniform_bits, compression=uniform_bits / bits, pieces=[])
+    return DescriptionLength(bits=bits, uniform_bits=uniform_bits, compression=uniform_bits / bits, pieces=[])
 
 
 @pytest.fixture
-def measured(make_result, change):
+def measured(make_record, change):
     """Two tasks, two seeds; EM with a control and a description length on both, Base on one only."""
 
     def make(task, model, accuracy, measure="accuracy", bits=None):
-        results = [make_result(task, model, accuracy + seed, seed=seed) for seed in (0, 1)]
+        results = [make_record(task, model, accuracy + seed, seed=seed) for seed in (0, 1)]
         results = [change(result, measure=measure, key=f"{measure} {result.key}") for result in results]
         if bits is not None:
-            results = [change(r, scores__description=description(bits + 100 * r.seed)) for r in results]
+            results = [change(r, scores__description=description(bits + 100 * r.identity.seed)) for r in results]
         return results
 
     results = [result for model in ("base", "em") for task in ("SeLen", "Tense") for result in make(task, model, 80.0)]
@@ -377,7 +377,7 @@ def test_their_averages_stand_in_the_table_of_accuracies(measured):
     assert (printed["EM"]["Select."], printed["EM"]["Compr."]) == ("20.00", "4.00")
     assert "Select." not in printed["Base"]  # an average over fewer tasks would not be comparable
     assert [printed[row]["Tense"] for row in ("Base", "EM")] == ["80.50*", "80.50*"]
-    plain = only([result for result in measured if result.measure == "accuracy"])
+    plain = only([result for result in measured if result.identity.measure == "accuracy"])
     assert (plain.supplements, plain.averages) == ([], [])
     assert "Select." not in plain.caption
 
@@ -392,11 +392,11 @@ def test_the_interval_of_a_selectivity_is_wider_than_that_of_the_accuracy(measur
     assert average.high - average.low < selectivity.high - selectivity.low
 
 
-def test_an_untrained_model_stands_below_the_trained_one(make_result, change):
-    results = [make_result(model=model) for model in ("em", "base", "simple")]
+def test_an_untrained_model_stands_below_the_trained_one(make_record, change):
+    results = [make_record(model=model) for model in ("em", "base", "simple")]
     results += [
-        change(make_result(model=model), model__name=f"{model} untrained", model__label=f"{label}, untrained")
+        change(make_record(model=model), model__name=f"{model} untrained", model__label=f"{label}, untrained")
         for model, label in (("base", "Base"), ("em", "EM"))
     ]
-    results += [make_result(model="length")]
+    results += [make_record(model="length")]
     assert labels(only(results)) == ["Majority", "Base", "Base, untrained", "Simple", "EM", "EM, untrained", "length"]

@@ -1,9 +1,9 @@
-"""Facts of a sentence with a Penn-style constituency tree.
+"""Annotations of a sentence with a Penn-style constituency tree.
 
-The main clause is found by the semantic head rules of Stanford's dependencies, which the original tasks were made with:
-the main verb is the lexical one (of `has gone`, `gone`), so that a sentence has a tense here only if its main verb
-itself is finite; `there is a book` has the subject `book`; what follows `be` or `become` is no object. Where trees name
-functions, an adverbial noun phrase (`rose 11 %`) is neither subject nor object.
+The main clause is found by the semantic head rules of Stanford's dependencies, which the original tasks were made with.
+The main verb is the lexical one (`gone` in `has gone`), so that a sentence has a tense only if its main verb itself is
+finite. `there is a book` has the subject `book`, and a noun phrase after `be` or `become` is not an object. Where trees
+name functions, an adverbial noun phrase (`rose 11 %`) is neither subject nor object.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, cast
 
-from probing.corpus.brackets import ADVERBIAL, OUTER_LABELS
-from probing.corpus.builders.facts import Facts, Target
-from probing.corpus.trees import Sentence, Tree
+from probing.corpus.builders.annotations import Annotations, Target
+from probing.corpus.readers import ParsedSentence, Tree
+from probing.corpus.readers.brackets import ADVERBIAL, OUTER_LABELS
 
 Children = tuple[Tree, ...]
 
@@ -34,7 +34,7 @@ _CLAUSE_HEADS: Final = {
     "UCP": ("VP", "S", "SBAR"),
     "PRN": ("S", "SINV", "SQ", "SBARQ", "VP"),
 }
-"""Where the main verb is to be looked for below a node: the first label of the list that has a child."""
+"""Label of a node -> labels of its children, the most likely first, below which the main verb is searched."""
 
 _FORMS_OF_BE = "be am is are was were been being 'm 's 're isn aren wasn weren ain"
 _FORMS_OF_BECOME = "become becomes became becoming remain remains remained remaining seem seems seemed seeming"
@@ -48,18 +48,18 @@ _NAMES_OF_TIMES = (
     "today tomorrow tonight yesterday week weeks month months year years"
 )
 _TIMES: Final = frozenset(_NAMES_OF_TIMES.split())
-"""A noun phrase with such a head beside another one says when, and is neither subject nor object."""
+"""Nouns of time: beside another noun phrase, one with such a head is neither subject nor object."""
 
 
-def extract(sentence: Sentence) -> Facts:
-    """Return the facts of a sentence with a constituency tree."""
+def extract(sentence: ParsedSentence) -> Annotations:
+    """Return the annotations of a sentence with a constituency tree."""
     root = cast(Tree, sentence.tree)
     if root[0] not in OUTER_LABELS:
         root = ("ROOT", (root,))
     top = _top_nodes(root)
     clause = _main_clause(root)
     verb_phrase = None if clause is None else _lexical_phrase(clause[0][clause[1]])
-    return Facts(
+    return Annotations(
         tokens=sentence.tokens,
         depth=_depth(root),
         top=_top_sequence(top),
@@ -73,7 +73,7 @@ def extract(sentence: Sentence) -> Facts:
 
 
 def _depth(root: Tree) -> int:
-    """Return how many nodes lie on the longest path from the root down to a tag, both counted."""
+    """Return the number of nodes on the longest path from the root to a tag, both included."""
     depth = 0
     level: list[Tree] = [root]
     while level:
@@ -83,7 +83,7 @@ def _depth(root: Tree) -> int:
 
 
 def _top_nodes(root: Tree) -> Children:
-    """Return the nodes right below the sentence node, or none if there are several sentence nodes."""
+    """Return the nodes directly below the sentence node, or none if there are several sentence nodes."""
     children = cast(Children, root[1])
     if len(children) != 1 or isinstance(children[0][1], str):
         return ()
@@ -98,7 +98,7 @@ def _top_sequence(top: Children) -> str:
 
 
 def _main_clause(root: Tree) -> tuple[Children, int, str] | None:
-    """Return the children of the main clause, the place of its verb phrase (or verb) and the clause's label."""
+    """Return the children of the main clause, the position of its verb phrase (or verb) and the clause's label."""
     node = ("ROOT", root[1])
     while True:
         label, children = node
@@ -115,7 +115,7 @@ def _main_clause(root: Tree) -> tuple[Children, int, str] | None:
 
 
 def _lexical_phrase(node: Tree) -> tuple[Children, int] | None:
-    """Return the innermost verb phrase below the auxiliaries (or of the first conjunct) and the verb's place."""
+    """Return the innermost verb phrase below the auxiliaries (or of the first conjunct) and the verb's position."""
     while True:
         children = node[1]
         if isinstance(children, str):
@@ -194,7 +194,7 @@ def _number(head: tuple[str, str], role: str) -> Target | str:
 
 
 def _noun_head(node: Tree) -> tuple[str, str]:
-    """Return the tag and word of a noun phrase's head: the first conjunct's, and the last noun of a flat phrase."""
+    """Return the tag and word of a noun phrase's head: of the first conjunct, and the last noun of a flat phrase."""
     while True:
         label, children = node
         if isinstance(children, str):

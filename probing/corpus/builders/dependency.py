@@ -1,28 +1,28 @@
-"""Facts of a sentence with Universal Dependencies: relations, universal tags and morphological features."""
+"""Annotations of a sentence with Universal Dependencies: relations, universal tags and morphological features."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
-from probing.corpus.builders.facts import Facts, Target
-from probing.corpus.trees import Sentence
+from probing.corpus.builders.annotations import Annotations, Target
+from probing.corpus.readers import ParsedSentence
 
 TENSES: Final = {"Past": "PAST", "Imp": "PAST", "Pqp": "PAST", "Pres": "PRES"}
-"""The imperfect and the pluperfect are kinds of past."""
+"""Feature Tense -> label; the imperfect and the pluperfect are kinds of past."""
 NUMBERS: Final = {"Sing": "NN", "Plur": "NNS"}
-"""SentEval's labels of number."""
+"""Feature Number -> SentEval's label."""
 _SUBJECTS: Final = frozenset(["nsubj", "csubj", "expl"])
 _COPULAS: Final = frozenset(["cop"])
 _AUXILIARIES: Final = frozenset(["aux", "cop"])
 _PLAIN: Final = frozenset(["do", "does", "don", "doesn", "du", "am", "is", "are"])
-"""English auxiliaries that, beside an infinitive, have the tense of the sentence (`don 't go`, `du n no`)."""
+"""English auxiliaries that carry the tense of the sentence beside an infinitive (`don 't go`, `du n no`)."""
 
 
 class _Graph:
-    """A sentence's relations without subtypes, and who hangs on whom (places from 0)."""
+    """A sentence's dependency tree, with relations without subtypes and positions from 0."""
 
-    def __init__(self, sentence: Sentence) -> None:
+    def __init__(self, sentence: ParsedSentence) -> None:
         self.sentence = sentence
         self.tokens = sentence.tokens
         self.tags = sentence.tags
@@ -37,13 +37,14 @@ class _Graph:
         self.root = roots[0] if len(roots) == 1 else None
 
     def dependents(self, place: int, relations: frozenset[str]) -> list[int]:
+        """Return the positions of a word's dependents with one of the relations."""
         return [child for child in self.children[place] if self.relations[child] in relations]
 
 
-def extract(sentence: Sentence) -> Facts:
-    """Return the facts of a sentence with dependencies."""
+def extract(sentence: ParsedSentence) -> Annotations:
+    """Return the annotations of a sentence with dependencies."""
     graph = _Graph(sentence)
-    return Facts(
+    return Annotations(
         tokens=sentence.tokens,
         depth=_depth(graph.heads),
         top=_top_sequence(graph),
@@ -60,7 +61,7 @@ def extract(sentence: Sentence) -> Facts:
 
 
 def _depth(heads: Sequence[int]) -> int:
-    """Return how many words lie on the longest path from the root down, both ends counted."""
+    """Return the number of words on the longest path from the root to a leaf, both included."""
     depths = [0] * (len(heads) + 1)
     for place in range(1, len(heads) + 1):
         path = []
@@ -73,7 +74,7 @@ def _depth(heads: Sequence[int]) -> int:
 
 
 def _top_sequence(graph: _Graph) -> str:
-    """Return the relations of the root's dependents in order, the root among them, without the final punctuation."""
+    """Return the relations of the root and its dependents in order, without the final punctuation."""
     if graph.root is None:
         return ""
     places = sorted([graph.root, *graph.children[graph.root]])
@@ -112,7 +113,7 @@ def _tense(graph: _Graph) -> Target | str:
 
 
 def _is_active_past(graph: _Graph, place: int) -> bool:
-    """Return whether a verb has the form of a participle that is a past by itself, as in Czech `přišel`."""
+    """Return whether a verb is an active past participle, which is a past tense by itself, as Czech `přišel`."""
     features = graph.features[place]
     found = tuple(features.get(name) for name in ("Tense", "VerbForm", "Voice"))
     return graph.tags[place] in ("VERB", "AUX") and found == ("Past", "Part", "Act")
@@ -123,7 +124,7 @@ def _is_passive(graph: _Graph, place: int) -> bool:
 
 
 def _is_over_infinitive(graph: _Graph, place: int, verbs: Sequence[int]) -> bool:
-    """Return whether an auxiliary makes a future or the like of an infinitive, as in German `wird kommen`."""
+    """Return whether an auxiliary forms a future or the like with an infinitive, as in German `wird kommen`."""
     if graph.relations[place] != "aux" or _is_passive(graph, place) or graph.tokens[place].lower() in _PLAIN:
         return False
     return any(graph.features[verb].get("VerbForm") == "Inf" for verb in verbs)
@@ -148,7 +149,10 @@ def _word_class(tag: str, features: Mapping[str, str]) -> str:
 
 
 def _clauses(graph: _Graph) -> tuple[int, int, int] | str:
-    """Find `clause [punctuation] conjunction clause [punctuation]`, each clause with a subject of its own."""
+    """Return the bounds of the clauses in `clause [punctuation] conjunction clause [punctuation]`, or a reason.
+
+    Each clause must have its own subject.
+    """
     root = graph.root
     if root is None:
         return "several roots"

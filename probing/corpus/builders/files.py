@@ -1,4 +1,4 @@
-"""Files of trees become a folder of task files: what `probe data build` does."""
+"""Files of trees become a folder of task files, as `probe data build` does it."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from probing.corpus.builders import build, choose_tasks
+from probing.corpus.builders.building import build, choose_tasks
 from probing.corpus.builders.folder import check_output
 from probing.corpus.builders.given import read_given
 from probing.corpus.datasheet import Datasheet
-from probing.corpus.trees import Format, Sentence, read_sentences
-from probing.dataset import hash_file
+from probing.corpus.readers import Format, ParsedSentence, read_sentences
+from probing.storage.files import hash_file
 
 TOKENS = {
     "penn": "as in SentEval's files: Penn's `did n't` is `didn 't`, its quotes are \", its brackets are brackets",
     "conllu": "words as written, split at clitics where this changes no letter; `did n't` is `didn 't`",
 }
-"""Reader -> how its tokens look."""
+"""Format -> description of its tokens in the datasheet."""
 
 
 def build_files(
@@ -35,9 +35,10 @@ def build_files(
     extended: Sequence[Path] = (),
     **options: Any,
 ) -> Datasheet:
-    """Build tasks from files of trees, with progress on a terminal; `options` are those of `build`."""
+    """Build tasks from files of trees, with progress bars on a terminal; `options` are passed to `build`."""
     check_output(output, force)
-    tasks = choose_tasks(options.get("tasks"), format == "conllu")  # so that a wrong name costs no reading
+    # Before the reading, so that a wrong name is found at once.
+    tasks = choose_tasks(options.get("tasks"), format == "conllu")
     skipped: Counter[str] | None = Counter() if skip_bad else None
     source = {
         "files": _name(paths),
@@ -58,14 +59,14 @@ def _name(paths: Sequence[Path]) -> list[dict[str, str]]:
     return [{"name": path.name, "sha256": hash_file(path)[0]} for path in paths]
 
 
-def _read(paths: Sequence[Path], format: Format, skipped: Counter[str] | None, bars: _Bars) -> Iterator[Sentence]:
+def _read(paths: Sequence[Path], format: Format, skipped: Counter[str] | None, bars: _Bars) -> Iterator[ParsedSentence]:
     for path in paths:
         yield from read_sentences(path, format, skipped=skipped, progress=bars.show_bytes)
         bars.end_file(path.stat().st_size)
 
 
 class _Bars:
-    """Progress bars on stderr, if it is a terminal: bytes while reading, then sentences, then tasks."""
+    """Progress bars on stderr, if it is a terminal, for the bytes read, the sentences sampled and the tasks written."""
 
     def __init__(self, total_bytes: int) -> None:
         console = Console(stderr=True)
@@ -84,14 +85,16 @@ class _Bars:
         self._progress.stop()
 
     def show_bytes(self, done: int) -> None:
+        """Show the number of bytes read of the current file."""
         self._progress.update(self._reading, completed=self._bytes + done)
 
     def end_file(self, size: int) -> None:
+        """Count a file as read."""
         self._bytes += size
         self.show_bytes(0)
 
     def show(self, stage: str, done: int, total: int | None) -> None:
-        """Show how far a stage of the build has come; reading is shown by bytes, which have an end."""
+        """Show the progress of a stage; reading, whose number of sentences is unknown, is shown by `show_bytes`."""
         if total is None:
             return
         if stage not in self._stages:

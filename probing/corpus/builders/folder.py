@@ -1,4 +1,4 @@
-"""The folder that a build fills: all of its files come into it together at the end, or it stays as it was."""
+"""The output folder of a build: it receives all files together at the end, or stays unchanged."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from probing.errors import ProbingError
-from probing.tasks import COUNTERPARTS, TASKS
+from probing.tasks.table import COUNTERPARTS, TASKS
 
 PREFIX = ".build-"
-"""Of the folder, inside the one to be filled and so on the same file system, in which the files are made."""
+"""Prefix of the temporary folder, inside the output folder and so on the same file system, for the files."""
 
 
 def check_output(output: Path, force: bool) -> None:
-    """Refuse a folder that has something in it, unless forced."""
+    """Raise an error if the folder is not empty, unless `force` is set."""
     try:
         if output.exists() and not output.is_dir():
             raise ProbingError(f"{output}: not a folder. Name a folder for the task files with --output")
-        # What a build that was killed has left behind is no reason to refuse.
+        # The temporary folder of a build that was killed does not count.
         filled = output.is_dir() and any(not path.name.startswith(PREFIX) for path in output.iterdir())
     except OSError as error:
         raise _refuse(output, error) from None
@@ -30,7 +30,7 @@ def check_output(output: Path, force: bool) -> None:
 
 @contextmanager
 def fill_folder(output: Path) -> Iterator[Path]:
-    """Give a folder whose files are moved to `output` at the end; folders made for nothing are removed again."""
+    """Yield a temporary folder whose files are moved to `output` at the end; an error removes the new folders."""
     made: list[Path] = []
     try:
         made += _find_missing(output)
@@ -50,18 +50,18 @@ def fill_folder(output: Path) -> Iterator[Path]:
 
 
 def _find_missing(folder: Path) -> list[Path]:
-    """Return the folder and those above it, the innermost first, that are not there yet."""
+    """Return the folder and those of its parents that do not exist, the innermost first."""
     return [path for path in (folder, *folder.parents) if not path.exists()]
 
 
 def _remove(folders: Sequence[Path]) -> None:
-    with suppress(OSError):  # someone else has put something there meanwhile
+    with suppress(OSError):  # another program has put files there meanwhile
         for folder in folders:
             folder.rmdir()
 
 
 def _move(aside: Path, output: Path) -> None:
-    """Move the files into the folder, the datasheet last; task files that it does not describe are removed."""
+    """Move the files into the folder, the datasheet last, and remove task files that it does not describe."""
     paths = sorted(aside.iterdir(), key=lambda path: path.name)
     names = [path.name for path in paths]
     try:

@@ -1,4 +1,4 @@
-"""Task files that are there already: they are taken as they are, or extended by what the trees give."""
+"""Existing task files that a build uses as they are, or extends with training instances from the trees."""
 
 from __future__ import annotations
 
@@ -7,41 +7,41 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from probing.corpus.builders.facts import bag_of_words
-from probing.corpus.builders.sampling import SPLITS, Instance, Splits, format_splits
-from probing.dataset import iterate_instances
+from probing.corpus.builders.annotations import bag_of_words
+from probing.corpus.instances import Instance, Splits, format_splits
 from probing.errors import ProbingError
-from probing.tasks import Task, get_task
+from probing.tasks.table import Task, get_task
+from probing.tasks.task_file import SPLITS, iterate_instances
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A task file of SentEval's format."""
+    """An existing task file."""
 
     path: Path
     splits: Splits
     extended: bool
-    """Whether its training split is to get what the trees give besides."""
+    """Whether instances from the trees are added to its training split."""
 
     def extend(self, built: Splits) -> Splits:
-        """Return the lines of the file and, for training, all instances built from sentences that it does not have."""
+        """Return the file's instances and, for training, all built instances whose sentences are not in the file."""
         own = {bag_of_words(instance.tokens) for split in SPLITS for instance in self.splits[split]}
         fresh = [i for split in SPLITS for i in built[split] if bag_of_words(i.tokens) not in own]
         return {**self.splits, "tr": [*self.splits["tr"], *(Instance(i.label, i.tokens) for i in fresh)]}
 
     def write(self, path: Path, splits: Splits) -> None:
-        """Write the lines; of a file that is not extended, the same bytes."""
+        """Write the task file; one that is not extended is copied byte by byte."""
         path.write_bytes(format_splits(splits).encode() if self.extended else self.path.read_bytes())
 
     def describe(self, splits: Splits, failure: str | None) -> dict[str, Any]:
-        """Return what a datasheet says of where the lines come from, and why the trees added none."""
+        """Return the datasheet's settings: the origin of the lines, and the reason if the trees added none."""
         added = len(splits["tr"]) - len(self.splits["tr"])
         more: dict[str, Any] = {"training_instances_added_from_the_trees": added} if self.extended else {}
         return {"lines_taken_from": self.path.name, **more, **({"none_added_because": failure} if failure else {})}
 
 
 def read_given(given: Sequence[Path], extended: Sequence[Path], tasks: Sequence[Task]) -> dict[str, Given]:
-    """Return the files by their tasks, which are known by the files' names; they must be among those to be built."""
+    """Return task -> file; a file's name determines its task, which must be one of those to be built."""
     found: dict[str, Given] = {}
     for path, is_extended in [*((path, False) for path in given), *((path, True) for path in extended)]:
         name = _find_task(path, tasks)

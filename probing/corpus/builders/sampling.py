@@ -1,8 +1,8 @@
-"""Drawing balanced, disjoint, reproducible samples.
+"""Balanced, disjoint and reproducible samples.
 
-Every sentence has a priority: a hash of its tokens and the seed. The sample of a stratum is the sentences with the
-lowest priorities. It needs no more memory than the sample itself, and holds no sentence twice, because equal sentences
-have equal priorities.
+Every sentence has a priority: a hash of its tokens and the seed. The sample of a stratum consists of the sentences with
+the lowest priorities. It needs no more memory than the sample itself, and contains no sentence twice, because equal
+sentences have equal priorities.
 """
 
 from __future__ import annotations
@@ -13,56 +13,51 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from random import Random
 
-SPLITS = ("tr", "va", "te")
+from probing.corpus.instances import Instance, Splits
+from probing.tasks.task_file import SPLITS
+
 TOP_PRIORITY = (1 << 64) - 1
+"""Highest priority of a sentence."""
+
+Pools = Mapping[str, Mapping[str, Sequence[Instance]]]
+"""Split -> label -> instances to choose from."""
 
 
 class CannotBuildError(Exception):
-    """The corpus cannot give a task; the text is the reason."""
+    """A task cannot be built from the corpus; the text is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How many instances the splits are to have."""
+    """The requested numbers of instances."""
 
     train: int
     dev: int
     test: int
     imbalance: int = 1
-    """Where a label is scarce, how many times as often others may occur."""
+    """Largest allowed ratio between label frequencies, if a label is rare."""
 
     @property
     def total(self) -> int:
         return self.train + self.dev + self.test
 
     def by_split(self) -> dict[str, int]:
+        """Return split -> number of instances."""
         return {"tr": self.train, "va": self.dev, "te": self.test}
-
-
-@dataclass(frozen=True, slots=True)
-class Instance:
-    """One line of a task file to be."""
-
-    label: str
-    tokens: Sequence[str]
-    target: str | None = None
-    """The word form that the label hangs on, where there is one."""
-
-
-Splits = dict[str, list[Instance]]
 
 
 @dataclass(slots=True)
 class Reservoir:
-    """The places of the sentences with the lowest priorities, each sentence once."""
+    """The sentences with the lowest priorities, each once, by their places in the temporary file."""
 
     capacity: int
     places: dict[int, int] = field(default_factory=dict)
-    """Place by priority, which is counted from the top: so the heap gives up the highest priority first."""
+    """Priority, counted down from the highest, -> place of the sentence."""
     heap: list[int] = field(default_factory=list)
+    """Priorities, counted down from the highest, so that the heap removes the highest first."""
 
     def offer(self, priority: int, place: int) -> None:
-        """Keep the sentence if its priority is among the lowest."""
+        """Keep the sentence if its priority is among the lowest so far."""
         from_top = TOP_PRIORITY - priority
         if from_top in self.places:
             return
@@ -75,34 +70,34 @@ class Reservoir:
         self.places[from_top] = place
 
     def ranked(self) -> list[tuple[int, int]]:
-        """Return (priority, place) of the sentences kept, the lowest priority first."""
+        """Return the priority and place of each kept sentence, the lowest priority first."""
         return sorted((TOP_PRIORITY - from_top, place) for from_top, place in self.places.items())
 
 
 def scramble(priority: int, factor: int) -> int:
-    """Return another priority of the same sentence, so that tasks do not all draw the same sentences."""
+    """Return a task's own priority of a sentence, so that tasks do not all draw the same sentences."""
     return priority * factor & TOP_PRIORITY
 
 
 def odd_factor(name: str) -> int:
-    """Return the odd number that scrambles the priorities of a task."""
+    """Return the odd number by which a task's priorities are scrambled."""
     return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little") | 1
 
 
 def order(word: str, seed: object) -> bytes:
-    """Return a key that puts words into a random order, the same in every run."""
+    """Return a sort key that puts words into a random order, the same in every run."""
     return blake2b(f"{seed}\t{word}".encode(), digest_size=8).digest()
 
 
 def shares(total: int, parts: int) -> list[int]:
-    """Split a number into parts that differ by one at most."""
+    """Return parts of a number that differ by at most one."""
     return [total // parts + (part < total % parts) for part in range(parts)]
 
 
 def balance(available: Mapping[str, int], sizes: Sizes) -> dict[str, dict[str, int]]:
-    """Return how many instances of each label each split gets: as asked, or what there is, in proportion.
+    """Return split -> label -> number of instances: the requested sizes, or fewer in the same proportions.
 
-    What there is: of all labels as much as of the rarest, or `sizes.imbalance` times as much.
+    Where a label is too rare for the requested sizes, no other label gets more than `sizes.imbalance` times as many.
     """
     labels = sorted(available)
     wanted = {
@@ -121,7 +116,7 @@ def balance(available: Mapping[str, int], sizes: Sizes) -> dict[str, dict[str, i
 
 
 def scale_down(available: int, sizes: Sizes) -> dict[str, int] | None:
-    """Split a number of sentences in the proportions of the sizes, with one in each split at least."""
+    """Divide sentences among the splits in the proportions of the sizes, at least one for each; None if too few."""
     if available < len(SPLITS):
         return None
     dev = max(1, available * sizes.dev // sizes.total)
@@ -131,7 +126,7 @@ def scale_down(available: int, sizes: Sizes) -> dict[str, int] | None:
 
 
 def deal(instances: Mapping[str, Sequence[Instance]], sizes: Sizes, random: Random) -> Splits:
-    """Deal out instances by label (in random order already) into balanced splits, each in random order."""
+    """Divide the instances of each label (already in random order) into balanced splits, each in random order."""
     counts = balance({label: len(found) for label, found in instances.items()}, sizes)
     splits: Splits = {split: [] for split in SPLITS}
     for label in sorted(instances):
@@ -142,8 +137,8 @@ def deal(instances: Mapping[str, Sequence[Instance]], sizes: Sizes, random: Rand
     return shuffle(splits, random)
 
 
-def even_out(splits: Mapping[str, Mapping[str, Sequence[Instance]]], sizes: Sizes, random: Random) -> Splits:
-    """Cut labelled instances that are in splits already to the largest balanced set in the sizes' proportions."""
+def even_out(splits: Pools, sizes: Sizes, random: Random) -> Splits:
+    """Return the largest balanced set, in the proportions of the sizes, of instances whose splits are fixed."""
     wanted = sizes.by_split()
     labels = sorted({label for by_label in splits.values() for label in by_label})
     least = {split: min(len(splits[split].get(label, ())) for label in labels) for split in SPLITS}
@@ -161,27 +156,18 @@ def even_out(splits: Mapping[str, Mapping[str, Sequence[Instance]]], sizes: Size
     return shuffle(drawn, random)
 
 
-def format_splits(splits: Splits) -> str:
-    """Return the text of a task file."""
-    return "".join(
-        f"{split}\t{instance.label}\t{' '.join(instance.tokens)}\n"
-        for split, instances in splits.items()
-        for instance in instances
-    )
-
-
 def shuffle(splits: Splits, random: Random) -> Splits:
-    """Put each split into random order."""
+    """Return the splits, each put into random order."""
     for split in SPLITS:
         random.shuffle(splits[split])
     return splits
 
 
 def assign_forms(counts: Mapping[str, Mapping[str, int]], sizes: Sizes, labels: Iterable[Hashable]) -> dict[str, str]:
-    """Return the split of each form, so that each split gets its share of every label.
+    """Return form -> split, so that each split gets its share of every label.
 
-    counts: form -> label -> sentences. Large forms come first; a form goes to the split that lacks most of its label,
-    and into a small split only if it does not fill a fifth of it.
+    counts: form -> label -> number of sentences. Frequent forms are assigned first; a form goes to the split that lacks
+    most of its label, and to a small split only if it does not fill more than a fifth of it.
     """
     wanted = sizes.by_split()
     names = sorted(map(str, labels))
@@ -207,7 +193,7 @@ def assign_forms(counts: Mapping[str, Mapping[str, int]], sizes: Sizes, labels: 
 
 
 def _move_smallest(split_of: dict[str, str], counts: Mapping[str, Mapping[str, int]], split: str, label: str) -> None:
-    """Give a split that would go without a label the training form with the fewest sentences of it."""
+    """Move the training form with the fewest sentences of a label to a split that has none of the label."""
     forms = [form for form, home in split_of.items() if home == "tr" and counts[form].get(label)]
     if len(forms) > 1:
         split_of[min(forms, key=lambda form: (counts[form][label], form))] = split

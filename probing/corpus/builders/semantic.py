@@ -1,4 +1,4 @@
-"""Semantic tasks: Tense, SubNm and ObjNm (of a word of the main clause), and CoIn (were two clauses swapped)."""
+"""Semantic tasks: Tense, SubNm and ObjNm (of a word of the main clause), and CoIn (whether clauses were swapped)."""
 
 from __future__ import annotations
 
@@ -7,43 +7,36 @@ from collections.abc import Callable, Iterable, Mapping
 from random import Random
 from typing import cast
 
-from probing.corpus.builders.facts import Facts, Target, bag_of_words, is_word
-from probing.corpus.builders.plans import Drawn, Plan, scale_bounds, widen_bounds
-from probing.corpus.builders.sampling import (
-    SPLITS,
-    CannotBuildError,
-    Instance,
-    Sizes,
-    Splits,
-    assign_forms,
-    deal,
-    even_out,
-)
+from probing.corpus.builders.annotations import Annotations, Target, bag_of_words, is_word
+from probing.corpus.builders.drawing import Drawn, SamplingDesign, scale_bounds, widen_bounds
+from probing.corpus.builders.sampling import CannotBuildError, Sizes, assign_forms, deal, even_out
 from probing.corpus.builders.survey import Survey
+from probing.corpus.instances import Instance, Splits
+from probing.tasks.task_file import SPLITS
 
 FREQUENCIES = (100, 5000)
-"""Of a target form, in a corpus of 100 million tokens."""
+"""Bounds of the frequency of a target form, in a corpus of 100 million tokens."""
 
 
-def past_present(survey: Survey, sizes: Sizes) -> Plan:
-    """Tense of the main verb."""
-    return _target_task(survey, sizes, "tense", ("PAST", "PRES"), lambda facts: facts.tense)
+def past_present(survey: Survey, sizes: Sizes) -> SamplingDesign:
+    """Return the design of Tense: the tense of the main verb."""
+    return _target_task(survey, sizes, "tense", ("PAST", "PRES"), lambda sentence: sentence.tense)
 
 
-def subject_number(survey: Survey, sizes: Sizes) -> Plan:
-    """Number of the main clause's subject."""
-    return _target_task(survey, sizes, "subject", ("NN", "NNS"), lambda facts: facts.subject)
+def subject_number(survey: Survey, sizes: Sizes) -> SamplingDesign:
+    """Return the design of SubNm: the number of the main clause's subject."""
+    return _target_task(survey, sizes, "subject", ("NN", "NNS"), lambda sentence: sentence.subject)
 
 
-def object_number(survey: Survey, sizes: Sizes) -> Plan:
-    """Number of the main clause's direct object."""
-    return _target_task(survey, sizes, "object", ("NN", "NNS"), lambda facts: facts.object)
+def object_number(survey: Survey, sizes: Sizes) -> SamplingDesign:
+    """Return the design of ObjNm: the number of the main clause's direct object."""
+    return _target_task(survey, sizes, "object", ("NN", "NNS"), lambda sentence: sentence.object)
 
 
 def _target_task(
-    survey: Survey, sizes: Sizes, name: str, labels: tuple[str, str], find: Callable[[Facts], Target | str]
-) -> Plan:
-    """A label read off one word form, and each form in one partition only."""
+    survey: Survey, sizes: Sizes, name: str, labels: tuple[str, str], find: Callable[[Annotations], Target | str]
+) -> SamplingDesign:
+    """Return the design of a task whose label depends on one word form; each form occurs in one split only."""
     counts = survey.folded
     targets = survey.targets[name]
     for label in labels:
@@ -64,8 +57,8 @@ def _target_task(
     split_of = assign_forms(by_form, sizes, labels)
     dropped: Counter[str] = Counter()
 
-    def classify(facts: Facts) -> tuple[str, str] | None:
-        found = find(facts)
+    def classify(sentence: Annotations) -> tuple[str, str] | None:
+        found = find(sentence)
         if isinstance(found, str):
             dropped[found] += 1
             return None
@@ -79,11 +72,11 @@ def _target_task(
         pools: dict[str, dict[str, list[Instance]]] = {split: {label: [] for label in labels} for split in SPLITS}
         for stratum, found in drawn.items():
             split, label = cast(tuple[str, str], stratum)
-            pools[split][label] = [Instance(label, f.tokens, find(f)[1]) for f in found]
+            pools[split][label] = [Instance(label, sentence.tokens, find(sentence)[1]) for sentence in found]
         return even_out(pools, sizes, random)
 
     wanted = sizes.by_split()
-    return Plan(
+    return SamplingDesign(
         classify=classify,
         capacity=lambda stratum: wanted[cast(tuple[str, str], stratum)[0]] // len(labels) + 1,
         assemble=assemble,
@@ -92,34 +85,36 @@ def _target_task(
     )
 
 
-def coordination_inversion(survey: Survey, sizes: Sizes) -> Plan:
-    """Whether two coordinate clauses were swapped."""
+def coordination_inversion(survey: Survey, sizes: Sizes) -> SamplingDesign:
+    """Return the design of CoIn: whether two coordinate clauses were swapped."""
     dropped: Counter[str] = Counter()
 
-    def classify(facts: Facts) -> str | None:
-        if isinstance(facts.clauses, str):
-            dropped[facts.clauses] += 1
+    def classify(sentence: Annotations) -> str | None:
+        if isinstance(sentence.clauses, str):
+            dropped[sentence.clauses] += 1
             return None
-        if facts.tokens[: facts.clauses[0]] == facts.tokens[facts.clauses[1] : facts.clauses[2]]:
+        if sentence.tokens[: sentence.clauses[0]] == sentence.tokens[sentence.clauses[1] : sentence.clauses[2]]:
             dropped["the same clause twice"] += 1
             return None
-        if not is_word(facts.tokens[0]) or not is_word(facts.tokens[facts.clauses[1]]):
+        if not is_word(sentence.tokens[0]) or not is_word(sentence.tokens[sentence.clauses[1]]):
             dropped["a clause begins with punctuation"] += 1
             return None
-        return longer_clause(facts)
+        return longer_clause(sentence)
 
     def assemble(drawn: Drawn, random: Random) -> Splits:
-        """Give I and O the same number of sentences whose first clause, as it stands in the file, is longer."""
+        """Make I and O with equally many sentences whose first clause, as written in the file, is longer."""
         pools = _without_versions({case: drawn.get(case, ()) for case in ("first", "second", "equal")})
         instances: dict[str, list[list[Instance]]] = {"I": [], "O": []}
         unequal = min(len(pools["first"]), len(pools["second"])) // 2
         for case, flipped in (("first", "second"), ("second", "first"), ("equal", "equal")):
             half = len(pools[case]) // 2 if case == "equal" else unequal
-            instances["O"].append([Instance("O", f.tokens) for f in pools[case][:half]])
-            instances["I"].append([Instance("I", invert(f, survey)) for f in pools[flipped][half : 2 * half]])
+            instances["O"].append([Instance("O", sentence.tokens) for sentence in pools[case][:half]])
+            instances["I"].append(
+                [Instance("I", invert(sentence, survey)) for sentence in pools[flipped][half : 2 * half]]
+            )
         return _deal_cases(instances, sizes, random)
 
-    return Plan(
+    return SamplingDesign(
         classify=classify,
         # Each of the two unequal cases is half of the sentences at most, original and inverted ones together.
         capacity=lambda case: sizes.total // (1 if case == "equal" else 2) + 8,
@@ -128,21 +123,21 @@ def coordination_inversion(survey: Survey, sizes: Sizes) -> Plan:
     )
 
 
-def _without_versions(pools: Mapping[str, Iterable[Facts]]) -> dict[str, list[Facts]]:
-    """Return the sentences without those that have the words of an earlier one in another order."""
+def _without_versions(pools: Mapping[str, Iterable[Annotations]]) -> dict[str, list[Annotations]]:
+    """Return the sentences, except those with the words of an earlier one in another order."""
     taken: set[tuple[str, ...]] = set()
-    kept: dict[str, list[Facts]] = {case: [] for case in pools}
+    kept: dict[str, list[Annotations]] = {case: [] for case in pools}
     for case, found in pools.items():
-        for facts in found:
-            words = bag_of_words(facts.tokens)
+        for sentence in found:
+            words = bag_of_words(sentence.tokens)
             if words not in taken:
                 taken.add(words)
-                kept[case].append(facts)
+                kept[case].append(sentence)
     return kept
 
 
 def _deal_cases(instances: dict[str, list[list[Instance]]], sizes: Sizes, random: Random) -> Splits:
-    """Deal out I and O with the cases first longer, second longer and equal in the same proportions everywhere."""
+    """Divide I and O among the splits, with the three cases of clause lengths in the same proportions everywhere."""
     if not instances["O"][0]:
         raise CannotBuildError("no sentences with two coordinate clauses of either order of length")
     mixed: dict[str, list[Instance]] = {}
@@ -157,19 +152,19 @@ def _deal_cases(instances: dict[str, list[list[Instance]]], sizes: Sizes, random
     return deal(mixed, sizes, random)
 
 
-def longer_clause(facts: Facts) -> str:
-    """Return which of two coordinate clauses is longer."""
-    first, second, end = cast(tuple[int, int, int], facts.clauses)
+def longer_clause(sentence: Annotations) -> str:
+    """Return which of two coordinate clauses is longer: first, second or equal."""
+    first, second, end = cast(tuple[int, int, int], sentence.clauses)
     return "first" if first > end - second else "second" if first < end - second else "equal"
 
 
-def invert(facts: Facts, survey: Survey) -> tuple[str, ...]:
-    """Return the tokens with the two clauses swapped and the capitals put right."""
-    first, second, end = cast(tuple[int, int, int], facts.clauses)
-    tokens = facts.tokens
+def invert(sentence: Annotations, survey: Survey) -> tuple[str, ...]:
+    """Return the tokens with the two clauses swapped and the capitals corrected."""
+    first, second, end = cast(tuple[int, int, int], sentence.clauses)
+    tokens = sentence.tokens
     opening = tokens[0]
     lowered = opening[0].lower() + opening[1:]
-    if not facts.proper and survey.forms[lowered] >= survey.forms[opening]:
+    if not sentence.proper and survey.forms[lowered] >= survey.forms[opening]:
         opening = lowered
     front = tokens[second]
     front = front[0].upper() + front[1:] if tokens[0][0].isupper() else front

@@ -1,4 +1,4 @@
-"""Surface tasks: SeLen (how long is the sentence) and WC (which of the target words is in it)."""
+"""Surface tasks: SeLen (the length of the sentence) and WC (which of the target words it contains)."""
 
 from __future__ import annotations
 
@@ -6,56 +6,58 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from random import Random
 
-from probing.corpus.builders.facts import Facts, is_word
-from probing.corpus.builders.plans import Drawn, Plan
-from probing.corpus.builders.sampling import SPLITS, CannotBuildError, Instance, Sizes, Splits, deal
+from probing.corpus.builders.annotations import Annotations, is_word
+from probing.corpus.builders.drawing import Drawn, SamplingDesign, label_sentences
+from probing.corpus.builders.sampling import CannotBuildError, Sizes, deal
 from probing.corpus.builders.survey import Survey
-
-BINS = ((5, 8), (9, 12), (13, 16), (17, 20), (21, 25), (26, 28))
-"""SeLen's classes 0 to 5, in tokens."""
+from probing.corpus.instances import Splits
+from probing.corpus.lengths import LENGTH_BINS
+from probing.tasks.task_file import SPLITS
 
 MAX_TARGETS = 1000
+"""Largest number of target words."""
 MIN_TARGETS = 10
+"""Smallest number of target words."""
 RANKS_PER_TARGET = 2
-"""The targets follow on the first 2 x 1000 words by frequency."""
+"""More frequent words that are passed over for each target: with 1000 targets, the first 2000."""
 MIN_CHARACTERS = 4
+"""Smallest number of characters of a target word."""
 MIN_CHARACTERS_OF_SHORT_WORDS = 2
-"""For a script in which hardly any word has four characters, such as Chinese."""
+"""Smallest number of characters in a script in which few words have four characters, such as Chinese."""
 LEAST = {"tr": 10, "va": 1, "te": 1}
-"""A target needs so many sentences at least: fewer targets are better than targets seen a few times only."""
+"""Split -> smallest number of sentences of a target: fewer targets are better than rarely seen ones."""
 WANTED = {"tr": 50, "va": 5, "te": 5}
-"""Where few instances are asked for, there are fewer targets rather than fewer sentences than this for each."""
+"""Split -> number of sentences of a target below which the number of targets is reduced, for a small task."""
 
 
-def sentence_length(survey: Survey, sizes: Sizes) -> Plan:
-    """Six bins of token counts, equally frequent."""
-    labels = {length: str(label) for label, (low, high) in enumerate(BINS) for length in range(low, high + 1)}
+def sentence_length(survey: Survey, sizes: Sizes) -> SamplingDesign:
+    """Return the design of SeLen: six bins of token counts, equally frequent."""
+    labels = {length: label for label, (low, high) in LENGTH_BINS.items() for length in range(low, high + 1)}
 
     def assemble(drawn: Drawn, random: Random) -> Splits:
-        for label, (low, high) in enumerate(BINS):
-            if not drawn.get(str(label)):
+        for label, (low, high) in LENGTH_BINS.items():
+            if not drawn.get(label):
                 raise CannotBuildError(f"no sentences of {low} to {high} tokens")
-        instances = {str(label): [Instance(str(label), f.tokens) for f in found] for label, found in drawn.items()}
-        return deal(instances, sizes, random)
+        return deal(label_sentences(drawn), sizes, random)
 
-    return Plan(
-        classify=lambda facts: labels[len(facts.tokens)],
-        capacity=lambda _: sizes.total // len(BINS) + len(SPLITS),
+    return SamplingDesign(
+        classify=lambda sentence: labels[len(sentence.tokens)],
+        capacity=lambda _: sizes.total // len(LENGTH_BINS) + len(SPLITS),
         assemble=assemble,
-        settings={"bins": {str(label): f"{low}-{high} tokens" for label, (low, high) in enumerate(BINS)}},
+        settings={"bins": {label: f"{low}-{high} tokens" for label, (low, high) in LENGTH_BINS.items()}},
     )
 
 
-def word_content(survey: Survey, sizes: Sizes) -> Plan:
-    """The one target word of a sentence, out of words of middle frequency."""
+def word_content(survey: Survey, sizes: Sizes) -> SamplingDesign:
+    """Return the design of WC: the one target word of a sentence, out of words of middle frequency."""
     words = sorted(filter(is_word, survey.folded), key=lambda word: (-survey.folded[word], word))
     min_characters = choose_min_characters(words)
     targets, skipped = _choose_targets(words, survey.folded, min_characters, sizes)
     dropped: Counter[str] = Counter()
     per_target = sizes.total // len(targets) + len(SPLITS)
 
-    def classify(facts: Facts) -> str | None:
-        found = [token for token in map(str.lower, facts.tokens) if token in targets]
+    def classify(sentence: Annotations) -> str | None:
+        found = [token for token in map(str.lower, sentence.tokens) if token in targets]
         if len(found) == 1:
             return found[0]
         dropped["no target word" if not found else "several target words"] += 1
@@ -67,10 +69,9 @@ def word_content(survey: Survey, sizes: Sizes) -> Plan:
         kept = _fill_targets({str(word): len(found) for word, found in drawn.items()}, sizes)
         settings["targets"] = len(kept)
         settings["targets_without_enough_sentences"] = len(targets) - len(kept)
-        instances = {word: [Instance(word, f.tokens) for f in drawn[word]] for word in kept}
-        return deal(instances, sizes, random)
+        return deal(label_sentences({word: drawn[word] for word in kept}), sizes, random)
 
-    return Plan(
+    return SamplingDesign(
         classify=classify, capacity=lambda _: 2 * per_target, assemble=assemble, settings=settings, dropped=dropped
     )
 
@@ -78,11 +79,11 @@ def word_content(survey: Survey, sizes: Sizes) -> Plan:
 def _choose_targets(
     words: Sequence[str], counts: Mapping[str, int], min_characters: int, sizes: Sizes
 ) -> tuple[set[str], int]:
-    """Return the target words and how many more frequent words were passed over; `words` are ranked."""
+    """Return the target words and the number of more frequent words passed over; `words` are sorted by frequency."""
     room = min(size // LEAST[split] for split, size in sizes.by_split().items())
     ample = min(size // WANTED[split] for split, size in sizes.by_split().items())
     number = min(MAX_TARGETS, room, max(ample, MIN_TARGETS))
-    # Half of a word's sentences hold another target, or one word twice, and are of no use.
+    # Half of a word's sentences contain another target, or one twice, and cannot be used.
     least = 2 * sum(LEAST.values())
     while number >= MIN_TARGETS:
         skipped = RANKS_PER_TARGET * number
@@ -99,13 +100,13 @@ def _choose_targets(
 
 
 def choose_min_characters(words: Sequence[str]) -> int:
-    """Return how long a target must be: four characters, unless few words are so long."""
+    """Return the smallest number of characters of a target: four, unless few words are that long."""
     long = sum(len(word) >= MIN_CHARACTERS for word in words)
     return MIN_CHARACTERS if 4 * long >= len(words) else MIN_CHARACTERS_OF_SHORT_WORDS
 
 
 def _fill_targets(available: dict[str, int], sizes: Sizes) -> list[str]:
-    """Return the targets to keep: those whose number times the sentences that each has is largest."""
+    """Return the targets to keep, so that their number times the sentences of the rarest is largest."""
     words = sorted(available, key=lambda word: (-available[word], word))
     least = sum(LEAST.values())
     enough = [number for number, word in enumerate(words, 1) if available[word] >= least]

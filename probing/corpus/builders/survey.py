@@ -1,9 +1,8 @@
-"""The one pass over a corpus: count what the builders decide by, and keep every sentence's facts on disk.
+"""The first pass over a corpus: it counts words, lengths and labels, and keeps every sentence's annotations on disk.
 
-A corpus does not fit into memory, and most decisions (which words are frequent, which sequences are the nineteen most
-frequent) are only possible at its end. So the sentences' facts go to a temporary file, in a compact binary form, and
-memory holds counts alone. Tables of counts are bounded: of one that grows past MAX_COUNTS entries, the rarest are
-forgotten.
+A corpus does not fit into memory, and most decisions (which words are frequent, which are the nineteen most frequent
+sequences) can only be made at its end. So the annotations go to a temporary file, in a compact binary form, and memory
+holds counts only. A table of counts that grows beyond MAX_COUNTS entries loses its rarest ones.
 """
 
 from __future__ import annotations
@@ -18,62 +17,65 @@ from sys import intern
 from typing import Any
 
 from probing.corpus.builders import constituency, dependency
-from probing.corpus.builders.facts import Facts, Target
-from probing.corpus.trees import Sentence
+from probing.corpus.builders.annotations import Annotations, Target
+from probing.corpus.lengths import MAX_LENGTH, MIN_LENGTH
+from probing.corpus.readers import ParsedSentence
 from probing.errors import ProbingError
 
-MIN_LENGTH, MAX_LENGTH = 5, 28
-"""Sentences of other lengths are counted, but are in no task."""
 MAX_COUNTS = 2_000_000
+"""Largest number of entries in a table of counts."""
 CHUNK = 1 << 20
+"""Number of bytes read at a time when all sentences are read."""
 RECORD = 1 << 10
-"""Bytes read at a time, of many sentences and of a single one; most records are smaller."""
+"""Number of bytes read for a single sentence; most records are smaller."""
 IN_MEMORY = 64_000_000
-"""Up to so many bytes of facts stay in memory instead of a temporary file."""
+"""Largest number of bytes of annotations that stay in memory instead of a temporary file."""
 
-Progress = Callable[[str, int, int | None], None]
-"""Told of a stage's name, how many sentences it has done, and of how many (if known)."""
+OnProgress = Callable[[str, int, int | None], None]
+"""Function called with the name of a stage, the number of sentences or tasks done, and their total, if known."""
 
 
 @dataclass(slots=True)
 class Survey:
-    """What is known of a corpus after one pass."""
+    """The counts of a corpus and the temporary file of its annotations."""
 
     spool: Any
+    """Temporary file of the annotations."""
     dependencies: bool = False
-    """Whether the sentences come with dependencies instead of constituents."""
+    """Whether the sentences have dependencies instead of constituents."""
     sentences: int = 0
-    """All sentences read."""
+    """Number of sentences read."""
     kept: int = 0
-    """Those of 5 to 28 tokens: the ones in the spool."""
+    """Number of sentences in the temporary file, those of 5 to 28 tokens."""
     tokens: int = 0
+    """Number of tokens of all sentences read."""
     dropped: Counter[str] = field(default_factory=Counter)
+    """Reason -> sentences that are in no task."""
     forms: Counter[str] = field(default_factory=Counter)
-    """How often each token occurs, as written, but for the first of a sentence."""
+    """Token as written -> occurrences that do not begin a sentence."""
     initials: Counter[str] = field(default_factory=Counter)
-    """How often each token occurs as a sentence's first."""
+    """Token as written -> occurrences that begin a sentence."""
     folded: Counter[str] = field(default_factory=Counter)
-    """How often each token occurs, lower-cased; known at the end of the pass."""
+    """Lower-cased token -> occurrences; filled at the end of the pass."""
     words: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """How often each noun or verb (as written, with its class) occurs in the sentences kept."""
+    """Noun or verb as written, and its class -> occurrences in the kept sentences."""
     shapes: Counter[tuple[int, int]] = field(default_factory=Counter)
-    """How many sentences have a depth and a length."""
+    """Depth and length -> kept sentences."""
     tops: Counter[str] = field(default_factory=Counter)
+    """Sequence below the sentence node -> kept sentences."""
     targets: dict[str, Counter[Target]] = field(
         default_factory=lambda: {"tense": Counter(), "subject": Counter(), "object": Counter()}
     )
-    reasons: dict[str, Counter[str]] = field(
-        default_factory=lambda: {"tense": Counter(), "subject": Counter(), "object": Counter(), "clauses": Counter()}
-    )
+    """Annotation -> label and word form -> kept sentences."""
 
-    def add(self, priority: int, facts: Facts) -> None:
-        """Put a sentence's facts at the end of the spool."""
-        record = marshal.dumps((priority, "\n".join(facts.tokens), *facts[1:]))
+    def add(self, priority: int, annotations: Annotations) -> None:
+        """Write a sentence's annotations to the end of the temporary file."""
+        record = marshal.dumps((priority, "\n".join(annotations.tokens), *annotations[1:]))
         self.spool.write(len(record).to_bytes(4, "little") + record)
         self.kept += 1
 
-    def records(self) -> Iterator[tuple[int, int, Facts]]:
-        """Yield the place in the spool, the priority and the facts of every sentence kept."""
+    def records(self) -> Iterator[tuple[int, int, Annotations]]:
+        """Yield the place in the temporary file, the priority and the annotations of every kept sentence."""
         place = 0
         self.spool.seek(0)
         chunk = self.spool.read(CHUNK)
@@ -83,13 +85,13 @@ class Survey:
                 chunk = chunk[start:] + self.spool.read(CHUNK)
                 start = 0
             end = start + 4 + int.from_bytes(chunk[start : start + 4], "little")
-            priority, facts = _load(chunk[start + 4 : end])
-            yield place, priority, facts
+            priority, annotations = _load(chunk[start + 4 : end])
+            yield place, priority, annotations
             place += end - start
             start = end
 
-    def fetch(self, place: int) -> Facts:
-        """Return the facts at a place in the spool."""
+    def fetch(self, place: int) -> Annotations:
+        """Return the annotations at a place in the temporary file."""
         self.spool.seek(place)
         record = self.spool.read(RECORD)
         size = int.from_bytes(record[:4], "little")
@@ -98,11 +100,12 @@ class Survey:
         return _load(record[4:])[1]
 
     def close(self) -> None:
+        """Delete the temporary file."""
         self.spool.close()
 
 
-def take_survey(sentences: Iterable[Sentence], *, seed: int, progress: Progress | None = None) -> Survey:
-    """Read all sentences once."""
+def take_survey(sentences: Iterable[ParsedSentence], *, seed: int, progress: OnProgress | None = None) -> Survey:
+    """Return the survey of the sentences, each read once."""
     survey = Survey(tempfile.SpooledTemporaryFile(max_size=IN_MEMORY, prefix="probing-"))  # noqa: SIM115 - closed by build
     key = blake2b(b"%d" % seed, digest_size=16).digest()
     try:
@@ -121,7 +124,7 @@ def take_survey(sentences: Iterable[Sentence], *, seed: int, progress: Progress 
     return survey
 
 
-def _add(survey: Survey, sentence: Sentence, key: bytes) -> None:
+def _add(survey: Survey, sentence: ParsedSentence, key: bytes) -> None:
     if not survey.sentences:
         survey.dependencies = sentence.tree is None
     elif survey.dependencies != (sentence.tree is None):
@@ -135,25 +138,21 @@ def _add(survey: Survey, sentence: Sentence, key: bytes) -> None:
         side = f"shorter than {MIN_LENGTH}" if len(tokens) < MIN_LENGTH else f"longer than {MAX_LENGTH}"
         survey.dropped[f"{side} tokens"] += 1
         return
-    facts = dependency.extract(sentence) if survey.dependencies else constituency.extract(sentence)
-    survey.shapes[facts.depth, len(tokens)] += 1
-    survey.tops[facts.top] += 1
-    survey.words.update([pair for pair in zip(tokens, facts.kinds.split(" "), strict=True) if pair[1] != "-"])
-    for name, found in (("tense", facts.tense), ("subject", facts.subject), ("object", facts.object)):
-        if isinstance(found, str):
-            survey.reasons[name][found] += 1
-        else:
+    annotations = dependency.extract(sentence) if survey.dependencies else constituency.extract(sentence)
+    survey.shapes[annotations.depth, len(tokens)] += 1
+    survey.tops[annotations.top] += 1
+    survey.words.update([pair for pair in zip(tokens, annotations.kinds.split(" "), strict=True) if pair[1] != "-"])
+    for name, found in (("tense", annotations.tense), ("subject", annotations.subject), ("object", annotations.object)):
+        if not isinstance(found, str):
             survey.targets[name][found] += 1
-    if isinstance(facts.clauses, str):
-        survey.reasons["clauses"][facts.clauses] += 1
     digest = blake2b("\t".join(tokens).encode(), digest_size=8, key=key).digest()
-    survey.add(int.from_bytes(digest, "little"), facts)
+    survey.add(int.from_bytes(digest, "little"), annotations)
 
 
-def _load(record: bytes) -> tuple[int, Facts]:
-    priority, text, *facts = marshal.loads(record)
+def _load(record: bytes) -> tuple[int, Annotations]:
+    priority, text, *annotations = marshal.loads(record)
     # One copy of each word: thousands of sentences are held at a time.
-    return priority, Facts(tuple(map(intern, text.split("\n"))), *facts)
+    return priority, Annotations(tuple(map(intern, text.split("\n"))), *annotations)
 
 
 def _bound(survey: Survey) -> None:

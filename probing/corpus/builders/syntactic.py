@@ -1,5 +1,7 @@
-"""Syntactic tasks: TrDep (how deep is the tree), ToCo (what stands right below the sentence node), BShif (were two
-neighbours swapped), and the counterparts of the first two for dependency trees."""
+"""Syntactic tasks, of which the first two have counterparts for dependency trees.
+
+TrDep: the depth of the tree; ToCo: the constituents below the sentence node; BShif: whether two tokens were swapped.
+"""
 
 from __future__ import annotations
 
@@ -9,43 +11,42 @@ from random import Random
 
 import numpy as np
 
-from probing.corpus.builders.facts import QUOTES, Facts, bag_of_words, is_word
-from probing.corpus.builders.plans import Drawn, Plan
-from probing.corpus.builders.sampling import (
-    SPLITS,
-    CannotBuildError,
-    Instance,
-    Sizes,
-    Splits,
-    deal,
-    scale_down,
-    shuffle,
-)
+from probing.corpus.builders.annotations import QUOTES, Annotations, bag_of_words, is_word
+from probing.corpus.builders.drawing import Drawn, SamplingDesign, label_sentences
+from probing.corpus.builders.sampling import CannotBuildError, Sizes, deal, scale_down, shuffle
 from probing.corpus.builders.survey import Survey
+from probing.corpus.instances import Instance, Splits
+from probing.statistics.correlation import pearson
+from probing.tasks.task_file import SPLITS
 
 DEPTHS = (5, 12)
+"""Smallest and largest depth of TrDep."""
 LENGTHS = (6, 23)
+"""Smallest and largest number of tokens in TrDep."""
 VARIANCES = (10.0, 30.0)
-"""Of depth and length in the sample that TrDep is drawn towards."""
+"""Variances of depth and length in the Gaussian that the sample of TrDep follows."""
 MAX_CORRELATION = 0.10
-"""Between depth and length, in all that is drawn; 0.15 is promised for each file."""
+"""Largest correlation of depth and length in the whole sample; the rule for a file allows 0.15."""
 TILTS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0, 4.0)
-"""More tilt makes a larger sample of a small corpus, but with ever fewer of the shallow and the deep trees."""
+"""Tilts to try: more tilt makes a larger sample of a small corpus, but with fewer of the shallow and deep trees."""
 ENOUGH_TILT = 1.0
-"""With so much of it, a sample of any size will do."""
+"""Tilt from which on a sample of any size is accepted."""
 MIN_DEPTH_SAMPLE = 30
+"""Smallest number of sentences of TrDep."""
 
 FREQUENT = 19
+"""Number of classes of ToCo besides OTHER."""
 LEAST_SENTENCES = 12
-"""A sequence with fewer sentences is no class of its own."""
+"""Smallest number of sentences of a class of ToCo."""
 OTHER = "OTHER"
+"""Label of all sequences that are not a class of their own."""
 
-Cells = dict[tuple[int, int], int]
-"""(depth, length) -> sentences."""
+ShapeCounts = dict[tuple[int, int], int]
+"""Depth and length -> number of sentences."""
 
 
-def tree_depth(survey: Survey, sizes: Sizes) -> Plan:
-    """Depth of the tree, in a sample in which depth and length hardly correlate."""
+def tree_depth(survey: Survey, sizes: Sizes) -> SamplingDesign:
+    """Return the design of TrDep: the depth of the tree, in a sample in which it hardly correlates with length."""
     depths = _widest_window(survey.shapes) if survey.dependencies else DEPTHS
     available = {
         (depth, length): count
@@ -55,8 +56,8 @@ def tree_depth(survey: Survey, sizes: Sizes) -> Plan:
     cells, tilt = decorrelate(available, sizes.total)
     dropped: Counter[str] = Counter()
 
-    def classify(facts: Facts) -> tuple[int, int] | None:
-        cell = (facts.depth, len(facts.tokens))
+    def classify(sentence: Annotations) -> tuple[int, int] | None:
+        cell = (sentence.depth, len(sentence.tokens))
         if cell in available:
             return cell
         outside = "length" if not LENGTHS[0] <= cell[1] <= LENGTHS[1] else "depth"
@@ -64,10 +65,12 @@ def tree_depth(survey: Survey, sizes: Sizes) -> Plan:
         return None
 
     def assemble(drawn: Drawn, random: Random) -> Splits:
-        found = [Instance(str(cell[0]), f.tokens) for cell in sorted(available) for f in drawn.get(cell, ())]
+        found = [
+            Instance(str(cell[0]), sentence.tokens) for cell in sorted(available) for sentence in drawn.get(cell, ())
+        ]
         return _deal_evenly(found, sizes, random)
 
-    return Plan(
+    return SamplingDesign(
         classify=classify,
         capacity=lambda cell: cells.get(cell, 0),  # type: ignore[call-overload]
         assemble=assemble,
@@ -82,7 +85,7 @@ def tree_depth(survey: Survey, sizes: Sizes) -> Plan:
 
 
 def _widest_window(shapes: Mapping[tuple[int, int], int]) -> tuple[int, int]:
-    """Return the eight neighbouring depths that hold most sentences: how deep trees go depends on the language."""
+    """Return the lowest and highest of the eight successive depths with most sentences; they depend on the language."""
     by_depth: Counter[int] = Counter()
     for (depth, length), count in shapes.items():
         if LENGTHS[0] <= length <= LENGTHS[1]:
@@ -94,12 +97,12 @@ def _widest_window(shapes: Mapping[tuple[int, int], int]) -> tuple[int, int]:
     return start, start + width - 1
 
 
-def decorrelate(available: Mapping[tuple[int, int], int], size: int) -> tuple[Cells, float]:
-    """Return how many sentences to draw of each depth and length, and how far the Gaussian had to be tilted.
+def decorrelate(available: Mapping[tuple[int, int], int], size: int) -> tuple[ShapeCounts, float]:
+    """Return the number of sentences to draw of each depth and length, and the tilt of the Gaussian.
 
-    The sample follows a Gaussian with the corpus' means and independent dimensions as far as the corpus goes. Where
-    that leaves a correlation, since no short sentence is deep, cells off the diagonal get more weight; and where even
-    that does not help, the sample gets smaller.
+    As far as the corpus allows, the sample follows a Gaussian with the corpus' means and independent dimensions. If
+    depth and length still correlate, because no short sentence is deep, the Gaussian is tilted: deep short sentences
+    and flat long ones get more weight. If that does not suffice, the sample is made smaller.
     """
     if not available:
         raise CannotBuildError("no sentences within the bounds of depth and length")
@@ -116,7 +119,8 @@ def decorrelate(available: Mapping[tuple[int, int], int], size: int) -> tuple[Ce
         least, most = 0, wanted
         while least < most:
             middle = (least + most + 1) // 2
-            fits = correlation(depths, lengths, _fill(limits, weights, middle)) <= MAX_CORRELATION
+            correlation = pearson(depths, lengths, _fill(limits, weights, middle))
+            fits = correlation is None or correlation <= MAX_CORRELATION
             least, most = (middle, most) if fits else (least, middle - 1)
         if least >= MIN_DEPTH_SAMPLE and (least == wanted or tilt >= ENOUGH_TILT):
             return dict(zip(keys, _fill(limits, weights, least).astype(int).tolist(), strict=True)), tilt
@@ -124,7 +128,7 @@ def decorrelate(available: Mapping[tuple[int, int], int], size: int) -> tuple[Ce
 
 
 def _fill(limits: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
-    """Return whole numbers in proportion to the weights, none above its limit, that sum to the size at most."""
+    """Return whole numbers in proportion to the weights, each within its limit and together at most the size."""
     low, high = 0.0, size / weights.min()
     for _ in range(50):
         middle = (low + high) / 2
@@ -137,17 +141,8 @@ def _fill(limits: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
     return counts
 
 
-def correlation(first: np.ndarray, second: np.ndarray, weights: np.ndarray) -> float:
-    """Return Pearson's r of two columns with weights; 0 where it is not defined."""
-    if weights.sum() == 0:
-        return 0.0
-    x, y = (column - np.average(column, weights=weights) for column in (first, second))
-    spread = np.sqrt((weights * x * x).sum() * (weights * y * y).sum())
-    return float((weights * x * y).sum() / spread) if spread > 0 else 0.0
-
-
 def _deal_evenly(instances: list[Instance], sizes: Sizes, random: Random) -> Splits:
-    """Deal out instances, sorted by cell, so that every split has the same shape."""
+    """Divide instances, sorted by depth and length, so that all splits have the same proportions of them."""
     wanted = sizes.by_split() if len(instances) >= sizes.total else scale_down(len(instances), sizes)
     if wanted is None:
         raise CannotBuildError(f"only {len(instances)} sentences")
@@ -165,30 +160,27 @@ def _deal_evenly(instances: list[Instance], sizes: Sizes, random: Random) -> Spl
     return shuffle(splits, random)
 
 
-def top_constituents(survey: Survey, sizes: Sizes) -> Plan:
-    """The sequence of constituents below the sentence node (or of the root's dependents), 19 classes and OTHER."""
+def top_constituents(survey: Survey, sizes: Sizes) -> SamplingDesign:
+    """Return the design of ToCo: the sequence below the sentence node (or of the root's dependents), in 20 classes."""
     frequent, others = _choose_sequences(survey)
     if len(frequent) < 2:
         raise CannotBuildError(f"fewer than two sequences have {LEAST_SENTENCES} sentences or more")
     dropped: Counter[str] = Counter()
     classes = len(frequent) + others
 
-    def classify(facts: Facts) -> str | None:
-        if facts.top in frequent:
-            return facts.top
-        if facts.top and others:
+    def classify(sentence: Annotations) -> str | None:
+        if sentence.top in frequent:
+            return sentence.top
+        if sentence.top and others:
             return OTHER
-        dropped["punctuation inside, no final punctuation, or a sequence of one" if not facts.top else "too rare"] += 1
+        excluded = "punctuation inside, no final punctuation, or a sequence of one"
+        dropped["too rare" if sentence.top else excluded] += 1
         return None
 
     def assemble(drawn: Drawn, random: Random) -> Splits:
-        return deal(
-            {str(label): [Instance(str(label), f.tokens) for f in found] for label, found in drawn.items()},
-            sizes,
-            random,
-        )
+        return deal(label_sentences(drawn), sizes, random)
 
-    return Plan(
+    return SamplingDesign(
         classify=classify,
         capacity=lambda _: sizes.total // classes + len(SPLITS),
         assemble=assemble,
@@ -198,21 +190,21 @@ def top_constituents(survey: Survey, sizes: Sizes) -> Plan:
 
 
 def _choose_sequences(survey: Survey) -> tuple[frozenset[str], bool]:
-    """Return the most frequent sequences, and whether the others are enough for a class.
+    """Return the most frequent sequences, and whether the other sequences have enough sentences for a class.
 
-    A sentence that comes again and again makes a sequence frequent, but not a class: only different sentences count.
+    A repeated sentence counts once.
     """
     counts = {top: count for top, count in survey.tops.items() if top and count >= LEAST_SENTENCES}
     ranked = sorted(counts, key=lambda top: (-counts[top], top))
     found: dict[str, set[int]] = {top: set() for top in ranked}
     rare: set[int] = set()
     lacking = set(ranked[:FREQUENT])
-    for _, priority, facts in survey.records():
-        known = found.get(facts.top, rare)
-        if facts.top and len(known) < LEAST_SENTENCES:
+    for _, priority, sentence in survey.records():
+        known = found.get(sentence.top, rare)
+        if sentence.top and len(known) < LEAST_SENTENCES:
             known.add(priority)
             if len(known) == LEAST_SENTENCES:
-                lacking.discard(facts.top)
+                lacking.discard(sentence.top)
         if not lacking and len(rare) == LEAST_SENTENCES:
             break
     frequent = [top for top in ranked if len(found[top]) == LEAST_SENTENCES][:FREQUENT]
@@ -220,14 +212,14 @@ def _choose_sequences(survey: Survey) -> tuple[frozenset[str], bool]:
     return frozenset(frequent), len(others) >= LEAST_SENTENCES
 
 
-def bigram_shift(survey: Survey, sizes: Sizes) -> Plan:
-    """Whether two neighbouring words were swapped."""
+def bigram_shift(survey: Survey, sizes: Sizes) -> SamplingDesign:
+    """Return the design of BShif: whether two neighbouring words were swapped."""
     dropped: Counter[str] = Counter()
 
-    def classify(facts: Facts) -> bool | None:
-        if not QUOTES.isdisjoint("".join(facts.tokens)):
+    def classify(sentence: Annotations) -> bool | None:
+        if not QUOTES.isdisjoint("".join(sentence.tokens)):
             dropped["double quotes"] += 1
-        elif next(swappable(facts.tokens), None) is None:
+        elif next(swappable(sentence.tokens), None) is None:
             dropped["no two neighbours to swap"] += 1
         else:
             return True
@@ -236,24 +228,24 @@ def bigram_shift(survey: Survey, sizes: Sizes) -> Plan:
     def assemble(drawn: Drawn, random: Random) -> Splits:
         instances: dict[str, list[Instance]] = {"I": [], "O": []}
         taken: set[tuple[str, ...]] = set()
-        for facts in drawn.get(True, ()):
-            words = bag_of_words(facts.tokens)
-            if words in taken:  # two real sentences that differ by a swap would be each other's other version
+        for sentence in drawn.get(True, ()):
+            words = bag_of_words(sentence.tokens)
+            if words in taken:  # of two real sentences that differ by a swap, one could become the other
                 continue
             taken.add(words)
             label = "I" if len(taken) % 2 else "O"
-            places = list(swappable(facts.tokens))
-            tokens = facts.tokens if label == "O" else swap(facts.tokens, random.choice(places))
+            places = list(swappable(sentence.tokens))
+            tokens = sentence.tokens if label == "O" else swap(sentence.tokens, random.choice(places))
             instances[label].append(Instance(label, tokens))
         return deal(instances, sizes, random)
 
-    return Plan(
+    return SamplingDesign(
         classify=classify, capacity=lambda _: sizes.total + sizes.total // 50 + 8, assemble=assemble, dropped=dropped
     )
 
 
 def swappable(tokens: tuple[str, ...]) -> Iterator[int]:
-    """Yield the places whose token may be swapped with the next: words that differ, and not the first two."""
+    """Yield the positions of tokens that may be swapped with the next: different words, not the sentence's first."""
     for place in range(1, len(tokens) - 1):
         token, following = tokens[place], tokens[place + 1]
         if is_word(token) and is_word(following) and token.lower() != following.lower():
@@ -261,5 +253,5 @@ def swappable(tokens: tuple[str, ...]) -> Iterator[int]:
 
 
 def swap(tokens: tuple[str, ...], place: int) -> tuple[str, ...]:
-    """Return the tokens with the one at a place and the next swapped."""
+    """Return the tokens with those at a position and after it swapped."""
     return (*tokens[:place], tokens[place + 1], tokens[place], *tokens[place + 2 :])

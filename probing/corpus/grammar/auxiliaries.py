@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from probing.corpus.grammar.lexicon import Choice, weigh
+from probing.corpus.grammar.lexicon import NOT, TO, Choice, weigh
 from probing.corpus.grammar.phrases import SUBJECT_FORMS, Nominal, Writer
 from probing.corpus.grammar.verbs import BE, DO, HAVE, Verb
-from probing.corpus.trees import Tree
+from probing.corpus.readers import Tree
 
 SIMPLE, NEGATIVE, MODAL, PROGRESSIVE, PERFECT = range(5)
+"""Patterns of a finite verb phrase."""
 COSTS = (0, 2, 1, 1, 1)
-"""How many tokens a pattern adds to the verb."""
+"""Number of tokens that each pattern adds to the verb."""
 
 PATTERNS = weigh({SIMPLE: 62.0, NEGATIVE: 10.0, MODAL: 12.0, PROGRESSIVE: 8.0, PERFECT: 8.0})
 
-_NOT: Tree = ("RB", "not")
 _NT: Tree = ("RB", "'t")
 """The second half of `didn 't`, as in SentEval's files."""
-_TO: Tree = ("TO", "to")
 
 
 def _modals(weights: dict[str, float]) -> Choice[Tree]:
@@ -49,18 +48,18 @@ _PRONOUN_LEAVES = frozenset(SUBJECT_FORMS)
 
 
 def choose_pattern(w: Writer, room: int) -> int:
-    """Return a pattern that fits into the room."""
+    """Return a random pattern that fits into the room."""
     pattern = PATTERNS(w.random) if room > 2 else SIMPLE
     return pattern if COSTS[pattern] <= room - 2 else SIMPLE
 
 
 def choose_modal(w: Writer) -> Tree:
-    """Return a modal that suits the sentence's tense."""
+    """Return a random modal verb in the sentence's tense."""
     return (PAST_MODALS if w.past else PRESENT_MODALS)(w.random)
 
 
 def conjugate(w: Writer, verb: Verb, agreement: int) -> Tree:
-    """Return the finite form in the sentence's tense."""
+    """Return the finite form of a verb in the sentence's tense."""
     return (verb.past if w.past else verb.present)[agreement]
 
 
@@ -84,14 +83,14 @@ def build_finite(w: Writer, verb: Verb, rest: tuple[Tree, ...], agreement: int, 
 
 
 def negate(w: Writer, auxiliary: Tree, *rest: Tree) -> Tree:
-    """Return an auxiliary with its negation and what stands below it."""
+    """Return the verb phrase of an auxiliary, its negation and the rest."""
     if w.random() < 0.6 and auxiliary in _SHORT_NEGATIVES:
         return ("VP", (_SHORT_NEGATIVES[auxiliary], _NT, *rest))
-    return ("VP", (auxiliary, _NOT, *rest))
+    return ("VP", (auxiliary, NOT, *rest))
 
 
 def contract(w: Writer, subject: Nominal, predicate: Tree) -> Tree:
-    """Return the predicate, its auxiliary sometimes contracted after a pronoun: `she 'll`."""
+    """Return the predicate, sometimes with its auxiliary contracted after a pronoun, as in `she 'll`."""
     children = predicate[1]
     leaf = subject.tree[1][0]
     if leaf not in _PRONOUN_LEAVES or children[0] not in _CONTRACTIONS or w.random() < 0.65:
@@ -103,7 +102,7 @@ def contract(w: Writer, subject: Nominal, predicate: Tree) -> Tree:
 
 def build_infinitive(verb: Verb, rest: tuple[Tree, ...]) -> Tree:
     """Return `to` with a bare verb phrase, as a clause without a subject."""
-    return ("S", (("VP", (_TO, ("VP", (verb.base, *rest)))),))
+    return ("S", (("VP", (TO, ("VP", (verb.base, *rest)))),))
 
 
 def build_gerund(verb: Verb, rest: tuple[Tree, ...]) -> Tree:

@@ -1,4 +1,4 @@
-"""Clauses: a subject with its predicate, and the predicates and adjuncts that hold clauses themselves."""
+"""Clauses, and the predicates and adjuncts that contain clauses themselves."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from probing.corpus.grammar.auxiliaries import (
     conjugate,
     contract,
 )
-from probing.corpus.grammar.lexicon import Choice, weigh, zipf, zipf_leaves
+from probing.corpus.grammar.lexicon import WHEN, Choice, weigh, zipf, zipf_leaves
 from probing.corpus.grammar.nominals import say_noun_phrase
 from probing.corpus.grammar.phrases import CHAIN, DEEP, LISTS, Nominal, Writer, refer
 from probing.corpus.grammar.predicates import (
@@ -45,13 +45,13 @@ from probing.corpus.grammar.verbs import (
     WISHES,
     inflect_all,
 )
-from probing.corpus.trees import Tree
+from probing.corpus.readers import Tree
 
 _STATES = zipf(inflect_all(STATES))
 _TELLING = zipf(inflect_all(TELLING))
 _WISHES = zipf(inflect_all(WISHES))
 _EFFORTS = zipf(inflect_all("try learn agree manage refuse plan decide"))
-"""What may be wished for in its turn: `hoped to try to sleep`, but not `hoped to want to sleep`."""
+"""Verbs that may follow a verb of wishing: `hoped to try to sleep`, but not `hoped to want to sleep`."""
 _IDLE_WISHES = frozenset(inflect_all("want* need* prefer* hope expect fail promise"))
 _ACTIVITIES: Choice[Kind] = weigh({act_on: 4.0, act: 2.0, go: 2.0})
 _ORDERS = zipf(inflect_all(ORDERS))
@@ -62,7 +62,6 @@ _EAGER = zipf_leaves("JJ", "happy ready eager glad afraid proud willing")
 _CERTAIN = zipf_leaves("JJ", "sure certain afraid glad aware")
 
 _LINKS = zipf_leaves("IN", "because while before after although until since if")
-_WHEN: Tree = ("WHADVP", (("WRB", "when"),))
 
 SUBJECTS = weigh({
     "person": 62.0, "animal": 12.0, "vehicle": 3.0, "event": 3.5, "idea": 3.5, "nature": 2.0, "plant": 2.0,
@@ -72,23 +71,24 @@ SUBJECTS = weigh({
 
 
 class Clause(NamedTuple):
-    """A finite clause in its parts."""
+    """A finite clause: its subject and its predicate."""
 
     subject: Nominal
     predicate: Tree
 
     @property
     def tree(self) -> Tree:
+        """The clause as one tree."""
         return ("S", (self.subject.tree, self.predicate))
 
 
 def state(w: Writer, sense: str, room: int) -> Predicate:
-    """`said that the king slept`."""
+    """Return a predicate like `said that the king slept`."""
     return _STATES(w.random), (_say_that(w, room - 1),)
 
 
 def tell(w: Writer, sense: str, room: int) -> Predicate:
-    """`told her that the king slept`."""
+    """Return a predicate like `told her that the king slept`."""
     listener = say_noun_phrase(w, "person", 1 if room < 7 or w.style >= DEEP else 2, obj=True)
     return _TELLING(w.random), (listener.tree, _say_that(w, room - 2, always=True))
 
@@ -100,7 +100,7 @@ def _say_that(w: Writer, room: int, *, always: bool = False) -> Tree:
 
 
 def wish(w: Writer, sense: str, room: int) -> Predicate:
-    """`wanted to sleep`."""
+    """Return a predicate like `wanted to sleep`."""
     verb, rest = choose_predicate(w, sense, room - 2)
     if verb in _IDLE_WISHES and rest[0][0] == "S":
         verb = _EFFORTS(w.random)
@@ -108,14 +108,14 @@ def wish(w: Writer, sense: str, room: int) -> Predicate:
 
 
 def command(w: Writer, sense: str, room: int) -> Predicate:
-    """`asked her to sleep`."""
+    """Return a predicate like `asked her to sleep`."""
     size = 1 if room < 8 or w.style >= DEEP else 2
     person = say_noun_phrase(w, "person", size, obj=True)
     return _ORDERS(w.random), (person.tree, build_infinitive(*choose_predicate(w, "person", room - size - 2)))
 
 
 def keep_doing(w: Writer, sense: str, room: int) -> Predicate:
-    """`started singing`."""
+    """Return a predicate like `started singing`."""
     verb, rest = _ACTIVITIES(w.random)(w, sense, max(room - 1, 2))
     if verb.stative:
         return _WISHES(w.random), (build_infinitive(verb, rest),)
@@ -123,7 +123,7 @@ def keep_doing(w: Writer, sense: str, room: int) -> Predicate:
 
 
 def perceive(w: Writer, sense: str, room: int) -> Predicate:
-    """`saw the dog sleeping in the garden`."""
+    """Return a predicate like `saw the dog sleeping in the garden`."""
     seen = "person" if w.random() < 0.6 else "animal"
     size = 1 if room < 6 else 2
     subject = say_noun_phrase(w, seen, size, obj=True, lone=False)
@@ -134,7 +134,7 @@ def perceive(w: Writer, sense: str, room: int) -> Predicate:
 
 
 def be_eager(w: Writer, sense: str, room: int) -> Predicate:
-    """`was happy to see the king`, `was sure that the king slept`."""
+    """Return a predicate like `was happy to see the king` or `was sure that the king slept`."""
     if w.random() < 0.5:
         inner = build_infinitive(*choose_predicate(w, sense, room - 3))
         return BE, (("ADJP", (_EAGER(w.random), inner)),)
@@ -144,7 +144,7 @@ def be_eager(w: Writer, sense: str, room: int) -> Predicate:
 Weights = tuple[float, float, float, float, float]
 Kinds = dict[Kind, tuple[int, Weights]]
 
-# A kind of predicate: the least room that it needs, and its weight in each style from LISTS to CHAIN.
+# Kind of predicate -> the smallest room that it needs, and its weight in each style from LISTS to CHAIN.
 _PERSON_KINDS: Kinds = {
     act: (1, (1.0, 5.0, 5.0, 3.0, 1.0)),
     act_on: (2, (40.0, 30.0, 24.0, 12.0, 3.0)),
@@ -183,7 +183,7 @@ def _other_kinds(sense: str) -> Kinds:
 
 
 def _tabulate(kinds: Kinds) -> list[list[Choice[Kind]]]:
-    """Return a choice for each style and room."""
+    """Return the choice of a kind of predicate for each style and room."""
     return [
         [
             weigh({kind: weights[style] for kind, (least, weights) in kinds.items() if least <= max(room, 2)})
@@ -197,7 +197,7 @@ _KINDS = {sense: _tabulate(_PERSON_KINDS if sense == "person" else _other_kinds(
 
 
 def choose_predicate(w: Writer, sense: str, room: int) -> Predicate:
-    """Return a verb that suits a subject, with what follows it."""
+    """Return a random predicate that suits a subject of a sense."""
     room = max(room, 1)
     return _KINDS[sense][w.style][min(room, _MAX_ROOM)](w.random)(w, sense, room)
 
@@ -214,8 +214,8 @@ def say_clause(
 ) -> Clause:
     """Return a finite clause.
 
-    `lone` allows a single name or bare noun as its subject, `least` is its least size; with `kinds`, it is about a
-    person who does something in one of these ways.
+    lone: allow a single name or bare noun as the subject; least: smallest number of tokens of the subject;
+    kinds: kinds of predicates to choose from, with a person as the subject.
     """
     random = w.random
     if subject is None:
@@ -276,5 +276,5 @@ def say_adverbial(w: Writer, room: int, about: Nominal | None = None, sense: str
         sense = SUBJECTS(w.random)
     clause = say_clause(w, room - 1, subject=subject, sense=sense if subject else None)
     if w.random() < 0.25:
-        return ("SBAR", (_WHEN, clause.tree))
+        return ("SBAR", (WHEN, clause.tree))
     return ("SBAR", (_LINKS(w.random), clause.tree))

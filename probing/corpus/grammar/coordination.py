@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from probing.corpus.grammar.clauses import Clause
-from probing.corpus.grammar.lexicon import Choice, weigh
-from probing.corpus.grammar.phrases import COMMA, Writer
+from probing.corpus.grammar.lexicon import AND, COMMA, STOP, Choice, weigh
+from probing.corpus.grammar.phrases import Writer
 from probing.corpus.grammar.stories import (
     Pair,
     call_new,
@@ -19,23 +19,21 @@ from probing.corpus.grammar.stories import (
     use_new,
     warn,
 )
-from probing.corpus.trees import Tree
+from probing.corpus.readers import Tree
 
-STOP: Tree = (".", ".")
-_AND: Tree = ("CC", "and")
 _BUT: Tree = ("CC", "but")
 _OR: Tree = ("CC", "or")
-_CONJUNCTIONS = weigh({_AND: 7.0, _BUT: 2.0})
+_CONJUNCTIONS = weigh({AND: 7.0, _BUT: 2.0})
 _KINDS: Choice[tuple[Callable[[Writer, int, int], Pair], Choice[Tree]]] = Choice(
     (
-        (tell_sequence, weigh({_AND: 1.0})),
-        (tell_reaction, weigh({_AND: 1.0})),
+        (tell_sequence, weigh({AND: 1.0})),
+        (tell_reaction, weigh({AND: 1.0})),
         (call_new, _CONJUNCTIONS),
         (describe_new, _CONJUNCTIONS),
         (use_new, _CONJUNCTIONS),
         (pass_on, _CONJUNCTIONS),
-        (liken, weigh({_AND: 1.0})),
-        (contrast, weigh({_BUT: 4.0, _AND: 1.0})),
+        (liken, weigh({AND: 1.0})),
+        (contrast, weigh({_BUT: 4.0, AND: 1.0})),
         (warn, weigh({_OR: 1.0})),
     ),
     (10.0, 14.0, 10.0, 24.0, 10.0, 12.0, 7.0, 7.0, 6.0),
@@ -43,13 +41,13 @@ _KINDS: Choice[tuple[Callable[[Writer, int, int], Pair], Choice[Tree]]] = Choice
 
 
 def join_clauses(w: Writer, room: int) -> Tree:
-    """S_CC_S_."""
+    """Return a sentence of the form S_CC_S_."""
     first, conjunction, second = _pair(w, room - 2)
     return ("S", (first, conjunction, second, STOP))
 
 
 def join_clauses_with_comma(w: Writer, room: int) -> Tree:
-    """S_,_CC_S_."""
+    """Return a sentence of the form S_,_CC_S_."""
     first, conjunction, second = _pair(w, room - 3)
     return ("S", (first, COMMA, conjunction, second, STOP))
 
@@ -61,7 +59,7 @@ def _pair(w: Writer, room: int) -> tuple[Tree, Tree, Tree]:
     size = max(3, int(room * share))
     first, second = kind(w, size, max(room - size, 3))
     conjunction = conjunctions(w.random)
-    opened = int(w.random() * 10) if conjunction is _AND else -1
+    opened = int(w.random() * 10) if conjunction is AND else -1
     return (
         _open(w, first) if opened == 0 else first.tree,
         conjunction,
@@ -70,7 +68,7 @@ def _pair(w: Writer, room: int) -> tuple[Tree, Tree, Tree]:
 
 
 def _open(w: Writer, clause: Clause) -> Tree:
-    """Return the clause, now and then with an adverb before it, as often in the first as in the second."""
+    """Return the clause with an adverb before it."""
     lone = len(clause.subject.tree[1]) == 1
     word = "then" if w.past or w.random() < 0.5 else "now"
     # Between a pronoun and its verb, `then` would be English too: `and he then slept`.

@@ -1,4 +1,4 @@
-"""The words of the embedded grammar but for the verbs: nouns by sense, adjectives that fit them, names.
+"""The words of the embedded grammar except the verbs: nouns by sense, adjectives that fit them, names.
 
 Within a list, the earlier a word stands, the more often it is chosen (Zipf-like).
 Left out on purpose: nouns whose singular and plural look alike (sheep, fish), so that every number label is certain.
@@ -11,13 +11,24 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 from probing.corpus.grammar.inflection import choose_article, inflect_comparative, inflect_plural
-from probing.corpus.trees import Tree
+from probing.corpus.readers import Tree
 
 T = TypeVar("T")
 Random = Callable[[], float]
+"""Function that returns a random number from 0 to 1."""
 
 HE, SHE, IT, THEY, ME, WE, YOU = range(7)
-"""What a noun phrase is called when it is mentioned again."""
+"""Pronouns by which a noun phrase is mentioned again."""
+
+COMMA: Tree = (",", ",")
+STOP: Tree = (".", ".")
+AND: Tree = ("CC", "and")
+NOT: Tree = ("RB", "not")
+THE: Tree = ("DT", "the")
+TO: Tree = ("TO", "to")
+WHAT: Tree = ("WHNP", (("WP", "what"),))
+WHEN: Tree = ("WHADVP", (("WRB", "when"),))
+WHO: Tree = ("WHNP", (("WP", "who"),))
 
 
 class Choice(Generic[T]):
@@ -67,7 +78,7 @@ class Noun(NamedTuple):
     plural: Tree
     article: Tree
     pronoun: int | None
-    """HE, SHE or IT; None for a person of either sex."""
+    """Pronoun HE, SHE or IT; None for a person of either sex."""
 
 
 class Adjective(NamedTuple):
@@ -76,9 +87,9 @@ class Adjective(NamedTuple):
     leaf: Tree
     article: Tree
     comparative: Tree
-    """Empty for an adjective that has none."""
+    """Comparative in one word; an empty leaf if the adjective has none."""
     gradable: bool
-    """Whether something can be very so."""
+    """Whether the adjective has degrees, as in `very old`."""
 
 
 # fmt: off
@@ -167,13 +178,13 @@ _SHORT = (
     "dark narrow steep wide low soft tiny short simple strange bad good clean dirty strong dry pretty lovely "
     "loud"
 )
-"""Adjectives that have a one-word comparative."""
+"""Adjectives with a one-word comparative."""
 
 _ABSOLUTE = (
     "wooden golden silver woolen broken annual electric antique fake empty full square round abandoned sealed torn "
     "portable secret"
 )
-"""Adjectives that have no degrees."""
+"""Adjectives without degrees."""
 
 _MEN = (
     "Tom John Peter Paul David James Henry George Robert Martin Simon Oliver Daniel Victor Walter Albert Edward Frank "
@@ -230,7 +241,7 @@ COMPARABLE = {
     for sense, choice in ADJECTIVES.items()
     if (comparable := [adjective for adjective in choice.items if adjective.comparative[1]])
 }
-"""The adjectives that have a comparative, for the senses that have any."""
+"""Sense -> adjectives with a comparative, for the senses that have any."""
 
 PEOPLE: Choice[tuple[Tree, int]] = zipf(
     [
@@ -246,4 +257,6 @@ CITIES = zipf(list_leaves("NNP", _CITIES), shift=8.0)
 WEEKDAYS = zipf(list_leaves("NNP", _WEEKDAYS))
 MONTHS = zipf(list_leaves("NNP", _MONTHS))
 NUMBERS = zipf(list_leaves("CD", _NUMBERS), shift=1.0)
+UNITS = zipf_leaves("NNS", "days weeks years months hours minutes")
+"""Units of time."""
 YEARS: Choice[Tree] = zipf([("CD", str(year)) for year in range(2012, 1932, -2)], shift=12.0)

@@ -1,19 +1,17 @@
-"""First and second mentions: `a ring`, then `the ring`."""
+"""Noun phrases for first and second mentions, like `a ring` and then `the ring`."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from probing.corpus.grammar.lexicon import ADJECTIVES, MASS, NOUNS, NUMBERS, PLURAL_CHANCES, Noun
+from probing.corpus.grammar.lexicon import ADJECTIVES, MASS, NOUNS, NUMBERS, PLURAL_CHANCES, THE, Noun
 from probing.corpus.grammar.nominals import MODIFIERS, locate
 from probing.corpus.grammar.phrases import Nominal, Writer, name_person, remember
-from probing.corpus.trees import Tree
-
-_THE: Tree = ("DT", "the")
+from probing.corpus.readers import Tree
 
 
 class Novelty(NamedTuple):
-    """Something mentioned for the first time."""
+    """A noun phrase that mentions something for the first time."""
 
     sense: str
     noun: Noun
@@ -22,20 +20,20 @@ class Novelty(NamedTuple):
 
 
 def define(w: Writer, sense: str, room: int, noun: Noun | None = None, *, plural: bool | None = None) -> Nominal:
-    """Return `the`, perhaps an adjective or a place, and a noun."""
+    """Return a noun phrase with `the`, sometimes with an adjective or a place."""
     noun = noun or NOUNS[sense](w.random)
     if plural is None:
         plural = w.random() < 0.48 * w.plurality
     leaf = noun.plural if plural else noun.singular
     adjective = (ADJECTIVES[sense](w.random).leaf,) if room > 2 and w.random() < 0.7 else ()
-    phrase: Tree = ("NP", (_THE, *adjective, leaf))
+    phrase: Tree = ("NP", (THE, *adjective, leaf))
     if room > 5:
         phrase = ("NP", (phrase, locate(w, room - 3, MODIFIERS[sense])))
     return Nominal(phrase, *remember(w, noun, plural))
 
 
 def name_two(w: Writer) -> tuple[Nominal, Nominal]:
-    """Return two different names."""
+    """Return two different first names."""
     first, second = name_person(w), name_person(w)
     while first.tree == second.tree:
         second = name_person(w)
@@ -43,7 +41,7 @@ def name_two(w: Writer) -> tuple[Nominal, Nominal]:
 
 
 def define_two(w: Writer, first: int, second: int) -> tuple[Nominal, Nominal]:
-    """Return two different persons, or groups of them, in the rooms given."""
+    """Return noun phrases for two different persons or groups of persons; `first` and `second` are their rooms."""
     nouns = NOUNS["person"]
     one, other = nouns(w.random), nouns(w.random)
     while one is other:
@@ -53,7 +51,7 @@ def define_two(w: Writer, first: int, second: int) -> tuple[Nominal, Nominal]:
 
 
 def introduce(w: Writer, sense: str, room: int) -> Novelty:
-    """Return something new: `a ring`, `two golden rings on the table`."""
+    """Return a first mention, like `a ring` or `two golden rings on the table`."""
     noun = NOUNS[sense](w.random)
     plural = w.random() < PLURAL_CHANCES[sense] * w.plurality
     adjective = ADJECTIVES[sense](w.random) if room > 2 else None

@@ -1,7 +1,7 @@
 """Noun phrases of any size: with phrases and clauses after the noun, and coordinated.
 
-Coordinated common nouns are all plural, so that the number of a subject or object is never in doubt. What stands
-in a relative clause beside its verb has a determiner or shows its case: `who Mary saw` and `who saw Mary` are both
+Coordinated common nouns are all plural, so that the number of a subject or object is never in doubt. A noun phrase
+beside the verb of a relative clause has a determiner or shows its case: `who Mary saw` and `who saw Mary` are both
 English, and a swap of two words must not turn the one into the other.
 """
 
@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from probing.corpus.grammar.auxiliaries import build_finite
-from probing.corpus.grammar.lexicon import ADJECTIVES, MASS, Choice, weigh
+from probing.corpus.grammar.lexicon import ADJECTIVES, AND, MASS, THEY, WHO, Choice, weigh
 from probing.corpus.grammar.phrases import (
-    AND,
     FLAT,
     PLURAL,
     VERY,
@@ -27,16 +26,15 @@ from probing.corpus.grammar.phrases import (
     say_shortest,
     tell_time,
 )
-
-from probing.corpus.grammar.lexicon import THEY  # isort: skip
 from probing.corpus.grammar.verbs import BE, GROUPS_BY_OBJECT, GROUPS_BY_SUBJECT, INTRANSITIVES, POSTURE, inflect_all
-from probing.corpus.trees import Tree
+from probing.corpus.readers import Tree
 
 Place = tuple[Tree, str]
+"""Preposition, and the sense of its noun."""
 
 
 def _places(text: str) -> Choice[Place]:
-    """Read `in room 3, on ground 2`: preposition, sense and weight."""
+    """Return the choice that a text like `in room 3, on ground 2` describes: preposition, sense and weight."""
     places: dict[Place, float] = {}
     for entry in text.split(","):
         word, sense, weight = entry.split()
@@ -44,7 +42,7 @@ def _places(text: str) -> Choice[Place]:
     return weigh(places)
 
 
-# Prepositions that go with few senses: with `near` or `behind`, any noun would do, and none would be out of place.
+# Only prepositions that go with few senses: after `near` or `behind`, any noun would fit, and no replacement be odd.
 PLACES = _places("in room 12, inside room 3, outside room 2, on ground 7, along ground 1, in city 3")
 GOALS = _places("through room 4, into room 6, across ground 4, along ground 3, up ground 1, toward room 2")
 _THING = "on furniture 5, in container 5, under furniture 2, inside container 2"
@@ -70,16 +68,16 @@ MODIFIERS = {
     "drink": _places("in container 4, on furniture 2"),
 }
 
-_WHO: Tree = ("WHNP", (("WP", "who"),))
 _THAT: Tree = ("WHNP", (("WDT", "that"),))
 _WHICH: Tree = ("WHNP", (("WDT", "which"),))
 _POSTURES = Choice(inflect_all(POSTURE)[:3], [3.0, 3.0, 1.0])
 
 Extension = Callable[[Writer, str, int], Nominal]
+"""Function that makes a long noun phrase of a sense and a room."""
 
 
 def say_noun_phrase(w: Writer, sense: str, room: int, *, obj: bool = False, lone: bool = True) -> Nominal:
-    """Return a noun phrase of a sense; `lone` allows single words that show no case."""
+    """Return a noun phrase of a sense; `lone` allows single words without visible case."""
     if sense == "city":
         return Nominal(name_city(w), 0, 2)
     if room <= 1:
@@ -139,11 +137,11 @@ def _relate(w: Writer, sense: str, room: int) -> Nominal:
 
 
 def relate(w: Writer, sense: str, agreement: int, room: int, *, bare: bool = True) -> Tree:
-    """Return a relative clause for a noun of a sense; `bare` allows it to have no `that`."""
+    """Return a relative clause for a noun of a sense; `bare` allows it without a relative pronoun."""
     random = w.random
     if random() < 0.45 and sense in GROUPS_BY_OBJECT:
         return _relate_object(w, sense, room, bare=bare)
-    opener = (_WHO if random() < 0.8 else _THAT) if sense == "person" else _THAT if random() < 0.6 else _WHICH
+    opener = (WHO if random() < 0.8 else _THAT) if sense == "person" else _THAT if random() < 0.6 else _WHICH
     x = random()
     if x < 0.62 and room > 3 and sense in GROUPS_BY_SUBJECT:
         group = GROUPS_BY_SUBJECT[sense](random)
@@ -165,7 +163,7 @@ def _relate_object(w: Writer, sense: str, room: int, *, bare: bool) -> Tree:
     random = w.random
     group = GROUPS_BY_OBJECT[sense](random)
     actor = group.subjects[0]
-    opener = _THAT if sense != "person" or random() < 0.6 else _WHO
+    opener = _THAT if sense != "person" or random() < 0.6 else WHO
     tail: tuple[Tree, ...] = ()
     space = room - 2
     if space > 4 and random() < 0.7:

@@ -1,14 +1,14 @@
-"""What may stand before the subject of a sentence: adverbs, phrases of time and place, clauses."""
+"""Openings, which stand before the subject of a sentence: adverbs, phrases of time and place, clauses."""
 
 from __future__ import annotations
 
 from probing.corpus.grammar.auxiliaries import build_gerund, build_infinitive
 from probing.corpus.grammar.clauses import choose_predicate, say_clause
-from probing.corpus.grammar.lexicon import NUMBERS, Choice, weigh, zipf_leaves
+from probing.corpus.grammar.lexicon import NUMBERS, UNITS, WHEN, Choice, weigh, zipf_leaves
 from probing.corpus.grammar.nominals import locate, say_noun_phrase
 from probing.corpus.grammar.phrases import FLAT, Writer, tell_time
 from probing.corpus.grammar.predicates import Kind, act_on, act_toward, act_with_particle, give, go
-from probing.corpus.trees import Tree
+from probing.corpus.readers import Tree
 
 ADVERBS = zipf_leaves(
     "RB",
@@ -23,25 +23,23 @@ PREVERBAL_ADVERBS = zipf_leaves(
     "RB", "never always often rarely quickly secretly really hardly quietly carefully proudly simply", label="ADVP"
 )
 ACTIONS: Choice[Kind] = weigh({act_on: 6.0, go: 2.0, act_toward: 2.0, act_with_particle: 1.0, give: 1.0})
-"""What one may do for a purpose."""
+"""Kinds of predicates for actions that have a purpose."""
 _LAST = zipf_leaves("NN", "night week year month summer winter spring")
 _DAYS = zipf_leaves("NN", "morning day evening afternoon year week")
 _LATER: Tree = ("RB", "later")
-_UNITS = zipf_leaves("NNS", "days weeks years months hours minutes")
 _LINKS = zipf_leaves("IN", "because while before after although since if as")
-_WHEN: Tree = ("WHADVP", (("WRB", "when"),))
 
 
 def open_with_adverb(w: Writer, room: int) -> Tree:
-    """`suddenly`, `two days later`, `very soon`."""
+    """Return an opening like `suddenly` or `two days later`."""
     if room > 2 and w.past and w.random() < 0.25:
         w.timed = True
-        return ("ADVP", (("NP", (NUMBERS(w.random), _UNITS(w.random))), _LATER))
+        return ("ADVP", (("NP", (NUMBERS(w.random), UNITS(w.random))), _LATER))
     return ADVERBS(w.random)
 
 
 def open_with_time(w: Writer, room: int) -> Tree:
-    """A noun phrase of time: `last night`, `every morning`, `this year`."""
+    """Return a noun phrase of time, like `last night`, `every morning` or `this year`."""
     w.timed = True
     x = w.random()
     if x < 0.2:
@@ -56,7 +54,7 @@ def open_with_time(w: Writer, room: int) -> Tree:
 
 
 def open_with_place(w: Writer, room: int) -> Tree:
-    """A prepositional phrase of place or time."""
+    """Return a prepositional phrase of place or time."""
     x = w.random()
     if room > 3 and x < 0.55:
         return locate(w, room)
@@ -68,15 +66,15 @@ def open_with_place(w: Writer, room: int) -> Tree:
 
 
 def open_with_clause(w: Writer, room: int) -> Tree:
-    """`when the king slept`."""
+    """Return an opening like `when the king slept`."""
     clause = say_clause(w, max(room - 1, 2))
     if w.random() < 0.3:
-        return ("SBAR", (_WHEN, clause.tree))
+        return ("SBAR", (WHEN, clause.tree))
     return ("SBAR", (_LINKS(w.random), clause.tree))
 
 
 def open_with_purpose(w: Writer, room: int) -> Tree:
-    """`to find the ring`, `leaving the house`."""
+    """Return an opening like `to find the ring` or `leaving the house`."""
     style, w.style = w.style, w.style if w.random() < 0.5 else FLAT
     kind = act_on if w.random() < 0.75 else go
     verb, rest = kind(w, "person", room - 1)
@@ -87,7 +85,7 @@ def open_with_purpose(w: Writer, room: int) -> Tree:
 
 
 def name_activity(w: Writer, room: int) -> Tree:
-    """A clause as a subject: `leaving the house`, `to leave the house`."""
+    """Return a clause that is a subject, like `leaving the house` or `to leave the house`."""
     verb, rest = choose_predicate(w, "person", max(room - 1, 2))
     if verb.stative or w.random() < 0.3:
         return build_infinitive(verb, rest)

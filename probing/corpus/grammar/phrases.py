@@ -1,6 +1,6 @@
-"""Short phrases: noun phrases without complements, prepositional phrases, times and adverbs.
+"""Short phrases: noun phrases without complements, and phrases of time.
 
-`room` is the number of tokens that a phrase may take; it takes about as many as it is given.
+`room` is the number of tokens that a phrase may take; it takes about that many.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ from typing import NamedTuple
 
 from probing.corpus.grammar.lexicon import (
     ADJECTIVES,
+    AND,
     CITIES,
+    COMMA,
     HE,
     IT,
     MASS,
@@ -21,8 +23,10 @@ from probing.corpus.grammar.lexicon import (
     PLURAL_CHANCES,
     SHE,
     SURNAMES,
+    THE,
     THEY,
     TITLES,
+    UNITS,
     WE,
     WEEKDAYS,
     YEARS,
@@ -34,17 +38,17 @@ from probing.corpus.grammar.lexicon import (
     weigh,
     zipf_leaves,
 )
-from probing.corpus.trees import Tree
+from probing.corpus.readers import Tree
 
 LISTS, FLAT, MIXED, DEEP, CHAIN = range(5)
-"""How a sentence spends its room: on lists of nouns, on adjuncts, on both, on clauses in clauses, on those alone."""
+"""Styles of a sentence: long by lists of nouns, by adjuncts, by both, by nested clauses, by nested clauses only."""
 
 SINGULAR, PLURAL, FIRST = range(3)
-"""Agreement: third person singular; plural; first person singular."""
+"""Agreement of a verb: third person singular, plural, first person singular."""
 
 
 class Writer:
-    """What is decided once for a sentence."""
+    """The random numbers, and the choices that are made once for a sentence."""
 
     __slots__ = ("past", "plain", "plurality", "random", "style", "timed")
 
@@ -53,15 +57,15 @@ class Writer:
         self.style = MIXED
         self.past = True
         self.plurality = 1.0
-        """How many of the usual plurals are used: fewer where lists, which are plural, are common."""
+        """Factor of the probability of a plural: lower for lengths at which lists, which are plural, are frequent."""
         self.timed = False
-        """Whether a time has been named already."""
+        """Whether the sentence already has a phrase of time."""
         self.plain = False
-        """A plain sentence has no coordination inside its clauses."""
+        """Whether coordination inside the clauses is forbidden."""
 
 
 class Nominal(NamedTuple):
-    """A noun phrase, what its verb agrees with, and what it is called when mentioned again."""
+    """A noun phrase, the agreement of its verb, and the pronoun for a second mention."""
 
     tree: Tree
     agreement: int
@@ -75,23 +79,22 @@ AGREEMENTS = (SINGULAR, SINGULAR, SINGULAR, PLURAL, FIRST, PLURAL, PLURAL)
 
 _PRONOUNS = weigh({HE: 24, SHE: 24, THEY: 18, ME: 14, WE: 10, YOU: 7})
 _MARKED_PRONOUNS = weigh({HE: 24, SHE: 24, THEY: 20, ME: 12, WE: 12})
-"""Pronouns whose case shows: the others could change places with the verb unnoticed."""
+"""Pronouns that show their case: after a swap with the verb, the others would still make a good sentence."""
 
 _INDEFINITE: Tree = ("DT", "a")
-_THE: Tree = ("DT", "the")
 _POSSESSIVE_WEIGHTS = dict(zip(POSSESSIVES, (5.0, 5.0, 0.0, 4.0, 3.0, 2.5, 1.5), strict=True))
 _SINGULAR_DETERMINERS: Choice[Tree] = weigh(
-    {_THE: 32.0, _INDEFINITE: 30.0, ("DT", "this"): 7.0, ("DT", "every"): 4.0, ("DT", "each"): 2.0,
+    {THE: 32.0, _INDEFINITE: 30.0, ("DT", "this"): 7.0, ("DT", "every"): 4.0, ("DT", "each"): 2.0,
      ("DT", "another"): 3.0, **_POSSESSIVE_WEIGHTS}
 )  # fmt: skip
 _NUMBER: Tree = ("CD", "")
 _PLURAL_DETERMINERS: Choice[Tree] = weigh(
-    {_THE: 30.0, ("DT", "these"): 8.0, ("DT", "those"): 5.0, ("JJ", "many"): 6.0, ("JJ", "several"): 6.0,
+    {THE: 30.0, ("DT", "these"): 8.0, ("DT", "those"): 5.0, ("JJ", "many"): 6.0, ("JJ", "several"): 6.0,
      ("DT", "some"): 6.0, _NUMBER: 14.0, ("DT", "both"): 2.0, **_POSSESSIVE_WEIGHTS}
 )  # fmt: skip
 _LIST_DETERMINERS: Choice[Tree] = weigh(
     {
-        _THE: 30.0,
+        THE: 30.0,
         ("DT", "these"): 8.0,
         ("DT", "those"): 5.0,
         ("JJ", "many"): 6.0,
@@ -99,8 +102,8 @@ _LIST_DETERMINERS: Choice[Tree] = weigh(
         **_POSSESSIVE_WEIGHTS,
     }
 )
-_MASS_DETERMINERS: Choice[Tree] = weigh({_THE: 5.0, ("DT", "some"): 4.0, **_POSSESSIVE_WEIGHTS})
-_BEFORE_NUMBERS = frozenset([_THE, ("DT", "these"), ("DT", "those"), *POSSESSIVES])
+_MASS_DETERMINERS: Choice[Tree] = weigh({THE: 5.0, ("DT", "some"): 4.0, **_POSSESSIVE_WEIGHTS})
+_BEFORE_NUMBERS = frozenset([THE, ("DT", "these"), ("DT", "those"), *POSSESSIVES])
 _BODY_DETERMINERS = weigh(_POSSESSIVE_WEIGHTS)
 VERY = zipf_leaves("RB", "very rather extremely")
 
@@ -128,7 +131,7 @@ def name_with_title(w: Writer) -> Nominal:
 def say_shortest(w: Writer, sense: str, *, obj: bool, lone: bool) -> Nominal:
     """Return a noun phrase of one token: a pronoun, a name or a bare noun.
 
-    Without `lone`, only phrases that cannot change places with a verb unnoticed: case-marked pronouns, or two tokens.
+    Without `lone`, only phrases whose swap with a verb makes a bad sentence: case-marked pronouns, or two tokens.
     """
     random = w.random
     if sense == "person":
@@ -223,12 +226,8 @@ def list_nouns(w: Writer, sense: str, room: int) -> Nominal:
     return Nominal(("NP", tuple(children)), PLURAL, THEY)
 
 
-COMMA: Tree = (",", ",")
-AND: Tree = ("CC", "and")
-
 _TIMES_OF_DAY = zipf_leaves("NN", "morning evening afternoon")
 _POINTS = zipf_leaves("NN", "night noon midnight dawn sunset")
-_UNITS = zipf_leaves("NNS", "days weeks years months hours minutes")
 _AROUND_EVENTS = zipf_leaves("IN", "after before during")
 _AGO: Tree = ("RB", "ago")
 
@@ -246,9 +245,9 @@ def tell_time(w: Writer, room: int) -> Tree:
             return ("PP", (("IN", "in"), ("NP", (MONTHS(random),))))
         return ("PP", (("IN", "in"), ("NP", (YEARS(random),))))
     if x < 0.4:
-        return ("PP", (("IN", "in"), ("NP", (_THE, _TIMES_OF_DAY(random)))))
+        return ("PP", (("IN", "in"), ("NP", (THE, _TIMES_OF_DAY(random)))))
     if x < 0.65 and w.past and not w.timed:
-        return ("ADVP", (("NP", (NUMBERS(random), _UNITS(random))), _AGO))
+        return ("ADVP", (("NP", (NUMBERS(random), UNITS(random))), _AGO))
     event = describe(w, "event", min(room - 1, 3), plural=False)
     return ("PP", (_AROUND_EVENTS(random), event.tree))
 

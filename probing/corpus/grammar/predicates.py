@@ -1,15 +1,15 @@
-"""What a clause says of its subject, as long as it needs no clause inside: verbs with their phrases.
+"""Predicates without clauses inside: verbs with their phrases.
 
-Each kind of predicate is a function (writer, sense of the subject, room) -> verb and what follows it; the finite
-verb, an infinitive or an -ing form is made of it afterwards. Adverbs stand only where no swap with a neighbour
-gives English again: manner after an object, direction after a verb of motion.
+Each kind of predicate is a function (writer, sense of the subject, room) -> verb and the phrases after it; the verb is
+made finite, an infinitive or an -ing form afterwards. Adverbs have positions at which no swap with a neighbour makes
+good English: manner after an object, direction after a verb of motion.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from probing.corpus.grammar.lexicon import ADJECTIVES, COMPARABLE, Choice, weigh, zipf, zipf_leaves
+from probing.corpus.grammar.lexicon import ADJECTIVES, AND, COMPARABLE, TO, Choice, weigh, zipf, zipf_leaves
 from probing.corpus.grammar.nominals import GOALS, locate, say_noun_phrase
 from probing.corpus.grammar.phrases import FLAT, LISTS, PLURAL, Nominal, Writer, describe, tell_time
 from probing.corpus.grammar.verbs import (
@@ -26,9 +26,10 @@ from probing.corpus.grammar.verbs import (
     Verb,
     inflect_all,
 )
-from probing.corpus.trees import Tree
+from probing.corpus.readers import Tree
 
 Predicate = tuple[Verb, tuple[Tree, ...]]
+"""Verb and the phrases after it."""
 Kind = Callable[[Writer, str, int], Predicate]
 
 _MANNERS = zipf_leaves(
@@ -47,10 +48,9 @@ _GIFT_SENSES = weigh({"document": 4.0, "treasure": 4.0, "food": 3.0, "clothing":
 _THERE = weigh({"person": 3.0, "animal": 3.0, "vehicle": 2.0, "treasure": 2.0, "plant": 1.0})
 _DEGREES = zipf_leaves("RB", "very so too rather quite extremely")
 _SHARED = frozenset(["laugh", "sing", "work", "wait", "dance", "swim"])
-"""What one may do in company."""
+"""Verbs of activities that people share."""
 _WITH: Tree = ("IN", "with")
 _BY: Tree = ("IN", "by")
-_TO: Tree = ("TO", "to")
 
 
 def add_adjuncts(
@@ -86,7 +86,7 @@ def _tell_time_or_event(w: Writer, room: int) -> Tree:
 
 
 def split_room(w: Writer, room: int) -> tuple[int, int]:
-    """Return how much of the room goes to an object, and how much to adjuncts."""
+    """Return the shares of an object and of adjuncts in the room."""
     if room < 5 or w.style == LISTS or (w.style != FLAT and w.random() < 0.5):
         return room, 0
     share = 2 + int(w.random() * (room - 3) * (0.75 if w.style == FLAT else 1.0))
@@ -94,7 +94,7 @@ def split_room(w: Writer, room: int) -> tuple[int, int]:
 
 
 def act_on(w: Writer, sense: str, room: int) -> Predicate:
-    """A verb with an object: `ate the cake with a fork`."""
+    """Return a verb with an object, like `ate the cake with a fork`."""
     random = w.random
     group = GROUPS_BY_SUBJECT[sense](random)
     space, rest = split_room(w, room - 1)
@@ -106,7 +106,7 @@ def act_on(w: Writer, sense: str, room: int) -> Predicate:
 
 
 def act(w: Writer, sense: str, room: int) -> Predicate:
-    """A verb without an object: `slept outdoors`, `slept in the garden`."""
+    """Return a verb without an object, like `slept outdoors` or `slept in the garden`."""
     verb = INTRANSITIVES[sense](w.random)
     if room == 2:
         return verb, ((_WAYS(w.random),) if sense in ("person", "animal") else ())
@@ -114,7 +114,7 @@ def act(w: Writer, sense: str, room: int) -> Predicate:
 
 
 def go(w: Writer, sense: str, room: int) -> Predicate:
-    """A verb of motion: `ran home`, `walked into the garden at night`."""
+    """Return a verb of motion, like `ran home` or `walked into the garden at night`."""
     random = w.random
     verb = _MOTION(random)
     if room < 4 or random() < 0.25:
@@ -124,13 +124,13 @@ def go(w: Writer, sense: str, room: int) -> Predicate:
 
 
 def stay(w: Writer, sense: str, room: int) -> Predicate:
-    """A verb of posture with a place: `sat on the bridge`."""
+    """Return a verb of posture with a place, like `sat on the bridge`."""
     space, rest = split_room(w, room - 1)
     return _POSTURE(w.random), (locate(w, space), *add_adjuncts(w, rest, company=True))
 
 
 def act_toward(w: Writer, sense: str, room: int) -> Predicate:
-    """A verb with its preposition: `looked at the king`."""
+    """Return a verb with its preposition, like `looked at the king`."""
     compound = PREPOSITIONALS[sense](w.random)
     space, rest = split_room(w, room - 1)
     noun = say_noun_phrase(w, compound.objects(w.random), space - 1, obj=True)
@@ -138,7 +138,7 @@ def act_toward(w: Writer, sense: str, room: int) -> Predicate:
 
 
 def act_with_particle(w: Writer, sense: str, room: int) -> Predicate:
-    """A verb with its particle: `turned off the radio`, `turned it off`."""
+    """Return a verb with its particle, like `turned off the radio` or `turned it off`."""
     compound = PARTICLES(w.random)
     particle: Tree = ("PRT", (compound.word,))
     space, rest = split_room(w, room - 1)
@@ -150,7 +150,7 @@ def act_with_particle(w: Writer, sense: str, room: int) -> Predicate:
 
 
 def give(w: Writer, sense: str, room: int) -> Predicate:
-    """A verb of giving: `gave her a book`, `gave a book to the old king`.
+    """Return a verb of giving, like `gave her a book` or `gave a book to the old king`.
 
     Before the gift the receiver is a pronoun or a name: only one common noun can be the object.
     """
@@ -165,11 +165,11 @@ def give(w: Writer, sense: str, room: int) -> Predicate:
     size = 2 + int(random() * max(space - 4, 1))
     gift = describe(w, gift_sense, size) if size < 5 else say_noun_phrase(w, gift_sense, size)
     receiver = say_noun_phrase(w, "person", space - size - 1, obj=True)
-    return verb, (gift.tree, ("PP", (_TO, receiver.tree)), *add_adjuncts(w, rest))
+    return verb, (gift.tree, ("PP", (TO, receiver.tree)), *add_adjuncts(w, rest))
 
 
 def be_described(w: Writer, sense: str, room: int) -> Predicate:
-    """A linking verb with an adjective: `was very old`, `seemed older than the king`."""
+    """Return a linking verb with an adjective, like `was very old` or `seemed older than the king`."""
     random = w.random
     verb = BE if sense != "person" or random() < 0.6 else _SEEMING(random)
     if room > 3 and sense in COMPARABLE and (room > 6 or random() < 0.4):
@@ -180,20 +180,20 @@ def be_described(w: Writer, sense: str, room: int) -> Predicate:
     if room > 3 and random() < 0.3:
         other = ADJECTIVES[sense](random)
         if other is not quality and not w.plain:
-            return verb, (("ADJP", (quality.leaf, ("CC", "and"), other.leaf)),)
+            return verb, (("ADJP", (quality.leaf, AND, other.leaf)),)
     degree = (_DEGREES(random),) if room > 2 and quality.gradable and random() < 0.6 else ()
     when = (tell_time(w, room - 3),) if room > 4 and sense in ("person", "animal") else ()
     return verb, (("ADJP", (*degree, quality.leaf)), *when)
 
 
 def be_somewhere(w: Writer, sense: str, room: int) -> Predicate:
-    """`was in the garden`."""
+    """Return a predicate like `was in the garden`."""
     space, rest = split_room(w, room - 1)
     return BE, (locate(w, space), *add_adjuncts(w, rest))
 
 
 def undergo(w: Writer, sense: str, room: int) -> Predicate:
-    """The passive: `was eaten by the dog`."""
+    """Return a passive, like `was eaten by the dog`."""
     random = w.random
     group = GROUPS_BY_OBJECT[sense](random)
     verb = group.verbs(random)
@@ -207,7 +207,7 @@ def undergo(w: Writer, sense: str, room: int) -> Predicate:
 
 
 def exist(w: Writer, room: int) -> tuple[Nominal, tuple[Tree, ...]]:
-    """Return what there is, and where: `a dog`, `in the garden`."""
+    """Return a noun phrase and a place for `there is`, like `a dog` and `in the garden`."""
     sense = _THERE(w.random)
     plural = w.random() < 0.5
     size = 2 if room < 6 else 3

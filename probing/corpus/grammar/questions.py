@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from probing.corpus.grammar.auxiliaries import build_finite, choose_modal, conjugate
 from probing.corpus.grammar.clauses import SUBJECTS, choose_predicate
-from probing.corpus.grammar.lexicon import ADJECTIVES, NOUNS, Choice, weigh, zipf
+from probing.corpus.grammar.lexicon import ADJECTIVES, NOT, NOUNS, STOP, WHAT, WHO, Choice, weigh, zipf
 from probing.corpus.grammar.nominals import locate, say_noun_phrase
 from probing.corpus.grammar.phrases import PLURAL, SINGULAR, Nominal, Writer, describe
 from probing.corpus.grammar.predicates import (
@@ -16,22 +16,17 @@ from probing.corpus.grammar.predicates import (
     give,
     go,
 )
-from probing.corpus.grammar.verbs import BE, DO, GROUPS, HAVE, inflect_all
-from probing.corpus.trees import Tree
+from probing.corpus.grammar.verbs import BE, DO, GROUPS, HAVE, inflect_all, weigh_by_size
+from probing.corpus.readers import Tree
 
 QUESTION_MARK: Tree = (".", "?")
-STOP: Tree = (".", ".")
 _EXCLAMATION: Tree = (".", "!")
 _DO: Tree = ("VB", "do")
-_NOT: Tree = ("RB", "not")
 _REASONS: Choice[Tree] = weigh({("WHADVP", (("WRB", "why"),)): 3.0, ("WHADVP", (("WRB", "how"),)): 2.0})
 _CIRCUMSTANCES: Choice[Tree] = weigh(
     {("WHADVP", (("WRB", "where"),)): 1.0, ("WHADVP", (("WRB", "when"),)): 1.0, ("WHADVP", (("WRB", "why"),)): 1.0}
 )
-_WHAT: Tree = ("WHNP", (("WP", "what"),))
-_WHO: Tree = ("WHNP", (("WP", "who"),))
-_THING_GROUPS = [group for group in GROUPS if group.subjects == ("person",)]
-_ASKED_GROUPS = Choice(_THING_GROUPS, [len(group.verbs.items) ** 0.5 for group in _THING_GROUPS])
+_ASKED_GROUPS = weigh_by_size([group for group in GROUPS if group.subjects == ("person",)])
 _COMMANDS: Choice[Kind] = weigh({act_on: 6.0, go: 2.0, act_toward: 2.0, act_with_particle: 2.0, give: 2.0})
 _PLEASE: Tree = ("ADVP", (("RB", "please"),))
 
@@ -61,7 +56,7 @@ def _choose_subject(w: Writer, room: int) -> tuple[Nominal, str, int]:
 
 
 def ask_whether(w: Writer, room: int) -> Tree:
-    """`did the king sleep ?`, always in the past: no auxiliary but VBD begins it."""
+    """Return a sentence like `did the king sleep ?`, always in the past, so that it begins with a VBD."""
     w.past = True
     subject, sense, room = _choose_subject(w, room - 1)
     parts = _invert(w, subject, sense, room)
@@ -71,21 +66,21 @@ def ask_whether(w: Writer, room: int) -> Tree:
 
 
 def ask_now(w: Writer, room: int) -> Tree:
-    """`can the king sleep ?`, `does the king sleep ?`."""
+    """Return a sentence like `can the king sleep ?` or `does the king sleep ?`."""
     w.past = False
     subject, sense, room = _choose_subject(w, room - 1)
     return ("SQ", (*_invert(w, subject, sense, room), QUESTION_MARK))
 
 
 def ask_about_state(w: Writer, room: int) -> Tree:
-    """`was the king old ?`."""
+    """Return a sentence like `was the king old ?`."""
     subject, sense, room = _choose_subject(w, room - 1)
     state: Tree = ("ADJP", (ADJECTIVES[sense](w.random).leaf,))
     return ("SQ", (conjugate(w, BE, subject.agreement), subject.tree, state, *add_adjuncts(w, room - 2), QUESTION_MARK))
 
 
 def ask_why(w: Writer, room: int) -> Tree:
-    """`why did the king sleep ?`."""
+    """Return a sentence like `why did the king sleep ?`."""
     subject, sense, room = _choose_subject(w, room - 2)
     if sense == "person" and w.random() < 0.4:
         group = _ASKED_GROUPS(w.random)
@@ -99,12 +94,12 @@ def ask_why(w: Writer, room: int) -> Tree:
 
 
 def ask_what(w: Writer, room: int) -> Tree:
-    """`what did the king eat ?`, `who ate the cake ?`, `which king ate the cake ?`."""
+    """Return a sentence like `what did the king eat ?`, `who ate the cake ?` or `which king ate the cake ?`."""
     if w.random() < 0.5:
         return ("SBARQ", (*_ask_subject(w, room - 1), QUESTION_MARK))
     group = _ASKED_GROUPS(w.random)
     sense = group.objects(w.random)
-    opener = _WHO if sense == "person" else _WHAT
+    opener = WHO if sense == "person" else WHAT
     if w.random() < 0.3:
         plural = w.random() < 0.5
         noun = NOUNS[sense](w.random)
@@ -120,7 +115,7 @@ def ask_what(w: Writer, room: int) -> Tree:
 
 
 def _ask_subject(w: Writer, room: int) -> tuple[Tree, Tree]:
-    agreement, opener, used = SINGULAR, _WHO, 1
+    agreement, opener, used = SINGULAR, WHO, 1
     if w.random() < 0.4:
         plural = w.random() < 0.5
         agreement = PLURAL if plural else SINGULAR
@@ -131,12 +126,12 @@ def _ask_subject(w: Writer, room: int) -> tuple[Tree, Tree]:
 
 
 def order(w: Writer, room: int) -> Tree:
-    """`close the door .`, `do not close the door !`."""
+    """Return a sentence like `close the door .` or `do not close the door !`."""
     return ("S", (_say_command(w, room - 1), _EXCLAMATION if w.random() < 0.2 else STOP))
 
 
 def request(w: Writer, room: int) -> Tree:
-    """`please close the door .`."""
+    """Return a sentence like `please close the door .`."""
     return ("S", (_PLEASE, _say_command(w, room - 2), STOP))
 
 
@@ -146,14 +141,14 @@ def _say_command(w: Writer, room: int) -> Tree:
     while verb.stative:
         verb, rest = _COMMANDS(w.random)(w, "person", room - 2 * negative)
     plain: Tree = ("VP", (verb.base, *rest))
-    return ("VP", (_DO, _NOT, plain)) if negative else plain
+    return ("VP", (_DO, NOT, plain)) if negative else plain
 
 
 _INVERTING = zipf(inflect_all("stand sit wait rest"), shift=1.0)
 
 
 def invert_place(w: Writer, room: int) -> Tree:
-    """`behind the house stood an old king .`."""
+    """Return a sentence like `behind the house stood an old king .`."""
     size = max(room // 2, 3)
     noun = describe(w, "person" if w.random() < 0.6 else "animal", 2 if room < 8 else 3)
     verb = _INVERTING(w.random)

@@ -1,4 +1,4 @@
-"""The kinds of sentences, by the constituents right below the top node, and how often each is made."""
+"""The kinds of sentences and their weights; a kind is named by the labels directly below the top node."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from probing.corpus.grammar.auxiliaries import build_finite, choose_pattern
 from probing.corpus.grammar.clauses import SUBJECTS, choose_predicate, say_adverbial, say_clause
 from probing.corpus.grammar.coordination import join_clauses, join_clauses_with_comma
-from probing.corpus.grammar.lexicon import ADJECTIVES, Choice, weigh, zipf_leaves
+from probing.corpus.grammar.lexicon import ADJECTIVES, COMMA, STOP, TO, WHAT, WHO, Choice, weigh, zipf_leaves
 from probing.corpus.grammar.nominals import MODIFIERS, locate, relate, say_noun_phrase
 from probing.corpus.grammar.openings import (
     ACTIONS,
@@ -21,10 +21,9 @@ from probing.corpus.grammar.openings import (
     open_with_purpose,
     open_with_time,
 )
-from probing.corpus.grammar.phrases import COMMA, FLAT, SINGULAR, Nominal, Writer, describe
+from probing.corpus.grammar.phrases import FLAT, SINGULAR, Nominal, Writer, describe
 from probing.corpus.grammar.predicates import Kind, act_on
 from probing.corpus.grammar.questions import (
-    STOP,
     ask_about_state,
     ask_now,
     ask_what,
@@ -34,23 +33,21 @@ from probing.corpus.grammar.questions import (
     order,
     request,
 )
-from probing.corpus.grammar.verbs import BE, GROUPS
-from probing.corpus.trees import Tree
+from probing.corpus.grammar.verbs import BE, GROUPS, weigh_by_size
+from probing.corpus.readers import Tree
 
 Opener = Callable[[Writer, int], Tree]
+"""Function that makes a sentence, or the beginning of one, of about as many tokens as requested."""
 
 _CONJUNCTIONS: Choice[Tree] = weigh({("CC", "but"): 5.0, ("CC", "and"): 5.0, ("CC", "or"): 1.0, ("CC", "yet"): 1.0})
 _SO: Choice[Tree] = weigh({("IN", "so"): 4.0, ("IN", "for"): 1.0})
 _MAYBE: Choice[Tree] = weigh({("RB", "maybe"): 4.0, ("RB", "perhaps"): 4.0, ("RB", "then"): 4.0})
 _INTERJECTIONS = zipf_leaves("UH", "yes no oh well", label="INTJ")
-_WHAT: Tree = ("WHNP", (("WP", "what"),))
-_WHO: Tree = ("WHNP", (("WP", "who"),))
 _UNKNOWN = zipf_leaves("JJ", "unclear obvious clear unknown important")
 _MODIFIABLE = Choice(MODIFIERS, [3.0 if sense in ("person", "animal") else 1.0 for sense in MODIFIERS])
-_REVEALING = [
-    group for group in GROUPS if group.subjects == ("person",) and not {"person", "body"} & set(group.objects.items)
-]
-_THING_GROUPS = Choice(_REVEALING, [len(group.verbs.items) ** 0.5 for group in _REVEALING])
+_THING_GROUPS = weigh_by_size(
+    [group for group in GROUPS if group.subjects == ("person",) and not {"person", "body"} & set(group.objects.items)]
+)
 
 
 def _finish(label: str, *parts: Tree) -> Tree:
@@ -58,13 +55,13 @@ def _finish(label: str, *parts: Tree) -> Tree:
 
 
 def state_fact(w: Writer, room: int) -> Tree:
-    """NP_VP_."""
+    """Return a sentence of the form NP_VP_."""
     clause = say_clause(w, room - 1)
     return _finish("S", clause.subject.tree, clause.predicate)
 
 
 def _open(opener: Opener, *, comma: bool = False, kinds: Choice[Kind] | None = None) -> Opener:
-    """Return the kind of sentence in which something stands before the subject."""
+    """Return the kind of sentence that begins with an opening before the subject."""
 
     def say(w: Writer, room: int) -> Tree:
         size = max(3, int((room - 5) * (0.25 + 0.35 * w.random())))
@@ -77,19 +74,19 @@ def _open(opener: Opener, *, comma: bool = False, kinds: Choice[Kind] | None = N
 
 
 def count(tree: Tree) -> int:
-    """Return the number of tokens."""
+    """Return the number of tokens of a tree."""
     children = tree[1]
     return 1 if isinstance(children, str) else sum(map(count, children))
 
 
 def continue_story(w: Writer, room: int) -> Tree:
-    """CC_NP_VP_."""
+    """Return a sentence of the form CC_NP_VP_."""
     clause = say_clause(w, room - 2, lone=False)
     return _finish("S", _CONJUNCTIONS(w.random), clause.subject.tree, clause.predicate)
 
 
 def continue_with_adverb(w: Writer, room: int) -> Tree:
-    """CC_ADVP_NP_VP_."""
+    """Return a sentence of the form CC_ADVP_NP_VP_."""
     if w.random() < 0.3:
         adverb, clause = PLACE_ADVERBS(w.random), say_clause(w, room - 3, lone=False)
     else:
@@ -98,19 +95,19 @@ def continue_with_adverb(w: Writer, room: int) -> Tree:
 
 
 def conclude(w: Writer, room: int) -> Tree:
-    """IN_NP_VP_."""
+    """Return a sentence of the form IN_NP_VP_."""
     clause = say_clause(w, room - 2, lone=False)
     return _finish("S", _SO(w.random), clause.subject.tree, clause.predicate)
 
 
 def suppose(w: Writer, room: int) -> Tree:
-    """RB_NP_VP_."""
+    """Return a sentence of the form RB_NP_VP_."""
     clause = say_clause(w, room - 2, lone=False)
     return _finish("S", _MAYBE(w.random), clause.subject.tree, clause.predicate)
 
 
 def state_manner(w: Writer, room: int) -> Tree:
-    """NP_ADVP_VP_."""
+    """Return a sentence of the form NP_ADVP_VP_."""
     size = 1 if w.random() < 0.3 or room < 6 else 2 + int(w.random() * (room - 5) * 0.4)
     if w.style > FLAT:
         # No relative clause: the adverb could change places with its verb.
@@ -123,21 +120,21 @@ def state_manner(w: Writer, room: int) -> Tree:
 
 
 def name_thing(w: Writer, room: int) -> Tree:
-    """NP_PP_."""
+    """Return a sentence of the form NP_PP_."""
     sense = _MODIFIABLE(w.random)
     size = 2 if room < 8 or w.random() < 0.4 else 3
     return _finish("NP", describe(w, sense, size).tree, locate(w, room - size - 1, MODIFIERS[sense]))
 
 
 def name_thing_with_clause(w: Writer, room: int) -> Tree:
-    """NP_SBAR_."""
+    """Return a sentence of the form NP_SBAR_."""
     sense = SUBJECTS(w.random)
     head = describe(w, sense, 2)
     return _finish("NP", head.tree, relate(w, sense, head.agreement, room - 3, bare=False))
 
 
 def state_about_clause(w: Writer, room: int) -> Tree:
-    """SBAR_VP_."""
+    """Return a sentence of the form SBAR_VP_."""
     size = max(3, int((room - 4) * (0.3 + 0.5 * w.random())))
     x = w.random()
     if x < 0.4:
@@ -152,12 +149,12 @@ def state_about_clause(w: Writer, room: int) -> Tree:
         while rest and rest[0][0] == "NP" and len(rest[0][1]) == 1:
             # `who saw Mary` and `who Mary saw` are both English: no swap would be seen.
             verb, rest = choose_predicate(w, "person", size - 1)
-        topic = ("SBAR", (_WHO, ("S", (build_finite(w, verb, rest, SINGULAR),))))
+        topic = ("SBAR", (WHO, ("S", (build_finite(w, verb, rest, SINGULAR),))))
     return _finish("S", topic, _call_unknown(w, room - size - 1))
 
 
 def _reveal(w: Writer, size: int, room: int) -> tuple[Tree, Tree]:
-    """`what the king ate`, `was a cake`."""
+    """Return a subject and a predicate like `what the king ate` and `was a cake`."""
     group = _THING_GROUPS(w.random)
     subject = say_noun_phrase(w, "person", max(size - 2, 1), lone=False)
     gap = build_finite(w, group.verbs(w.random), (), subject.agreement)
@@ -168,26 +165,26 @@ def _reveal(w: Writer, size: int, room: int) -> tuple[Tree, Tree]:
         head = describe(w, sense, 2, plural=False)
         place = locate(w, room - 3, MODIFIERS[sense])
         thing = Nominal(("NP", (head.tree, place)), SINGULAR, head.pronoun)
-    return ("SBAR", (_WHAT, ("S", (subject.tree, gap)))), build_finite(w, BE, (thing.tree,), SINGULAR)
+    return ("SBAR", (WHAT, ("S", (subject.tree, gap)))), build_finite(w, BE, (thing.tree,), SINGULAR)
 
 
 def _call_unknown(w: Writer, room: int) -> Tree:
-    """`is a secret`, `was not clear to the king`."""
+    """Return a predicate like `is obvious` or `was unclear to the king`."""
     quality = _UNKNOWN(w.random)
     if room < 5:
         return build_finite(w, BE, (("ADJP", (quality,)),), SINGULAR, choose_pattern(w, room))
     knower = say_noun_phrase(w, "person", room - 3, obj=True)
-    return build_finite(w, BE, (("ADJP", (quality, ("PP", (("TO", "to"), knower.tree)))),), SINGULAR)
+    return build_finite(w, BE, (("ADJP", (quality, ("PP", (TO, knower.tree)))),), SINGULAR)
 
 
 def state_about_activity(w: Writer, room: int) -> Tree:
-    """S_VP_."""
+    """Return a sentence of the form S_VP_."""
     size = max(3, int((room - 4) * (0.3 + 0.4 * w.random())))
     return _finish("S", name_activity(w, size), _judge(w, room - size - 1))
 
 
 def _judge(w: Writer, room: int) -> Tree:
-    """What can be said of a fact or an activity."""
+    """Return a predicate that fits a fact or an activity."""
     x = w.random()
     pattern = choose_pattern(w, room) if x < 0.3 else 0
     if x < 0.6 and room > 2:
@@ -214,33 +211,33 @@ def _judge(w: Writer, room: int) -> Tree:
 
 
 def exclaim(w: Writer, room: int) -> Tree:
-    """INTJ_,_NP_VP_."""
+    """Return a sentence of the form INTJ_,_NP_VP_."""
     clause = say_clause(w, room - 3)
     return _finish("S", _INTERJECTIONS(w.random), COMMA, clause.subject.tree, clause.predicate)
 
 
 def continue_command(w: Writer, room: int) -> Tree:
-    """CC_VP_."""
+    """Return a sentence of the form CC_VP_."""
     command = order(w, room - 1)[1]
     return ("S", (_CONJUNCTIONS(w.random), *command))
 
 
 def continue_at_place(w: Writer, room: int) -> Tree:
-    """CC_PP_NP_VP_."""
+    """Return a sentence of the form CC_PP_NP_VP_."""
     place = open_with_place(w, max(3, (room - 4) // 3))
     clause = say_clause(w, room - 2 - count(place), lone=False)
     return _finish("S", _CONJUNCTIONS(w.random), place, clause.subject.tree, clause.predicate)
 
 
 def continue_with_clause(w: Writer, room: int) -> Tree:
-    """CC_SBAR_NP_VP_."""
+    """Return a sentence of the form CC_SBAR_NP_VP_."""
     adverbial = open_with_clause(w, max(4, (room - 4) // 2))
     clause = say_clause(w, room - 2 - count(adverbial), lone=False)
     return _finish("S", _CONJUNCTIONS(w.random), adverbial, clause.subject.tree, clause.predicate)
 
 
 def name_things(w: Writer, room: int) -> Tree:
-    """NP_CC_NP_."""
+    """Return a sentence of the form NP_CC_NP_."""
     sense = SUBJECTS(w.random)
     first = say_noun_phrase(w, sense, max(room // 2 - 1, 2))
     second = say_noun_phrase(w, sense, max(room - room // 2 - 1, 2))

@@ -1,9 +1,9 @@
 """Stories of two clauses whose order matters: a cause before its effect, a noun before its pronoun.
 
-Turned round, such a sentence still holds the same words, so only their order gives it away. For that, what may begin
-the first clause must begin the second just as often: else a capital `He` would tell. Stories therefore come in pairs
-that mirror each other in their clauses' first words (`the … he` and `he … the`). To leave no doubt what the number of
-the subject or the object is, common nouns in the two subjects agree, and only the first clause has a common noun as
+With its clauses swapped, such a sentence has the same words, and only their order must give away the swap. So each word
+must begin the first clause as often as the second: otherwise a capital `He` would give it away. Therefore the kinds of
+stories come in pairs whose clauses have mirrored first words (`the … he` and `he … the`). To make the number of the
+subject and the object certain, common nouns in the two subjects agree, and only the first clause has a common noun as
 its object.
 """
 
@@ -11,15 +11,7 @@ from __future__ import annotations
 
 from probing.corpus.grammar.auxiliaries import build_finite, choose_pattern, conjugate, contract
 from probing.corpus.grammar.clauses import Clause, choose_predicate, state, wish
-from probing.corpus.grammar.lexicon import (
-    HE,
-    IT,
-    SHE,
-    THEY,
-    Choice,
-    weigh,
-    zipf,
-)
+from probing.corpus.grammar.lexicon import HE, IT, NOT, SHE, THE, THEY, Choice, weigh, zipf
 from probing.corpus.grammar.mentions import Novelty, define, define_two, introduce, name_two
 from probing.corpus.grammar.phrases import MIXED, Nominal, Writer, describe, name_person, refer
 from probing.corpus.grammar.predicates import (
@@ -40,31 +32,31 @@ from probing.corpus.grammar.verbs import (
     GROUPS_BY_OBJECT,
     GROUPS_BY_SUBJECT,
     INTRANSITIVES,
-    Group,
     Verb,
+    VerbGroup,
     inflect_all,
 )
-from probing.corpus.trees import Tree
+from probing.corpus.readers import Tree
 
 Pair = tuple[Clause, Clause]
+"""The two clauses of a story."""
 
-_THE: Tree = ("DT", "the")
 _MEETINGS = zipf([group for group in GROUPS if group.objects.items == ("person",) and "person" in group.subjects])
 _AS_WELL: Tree = ("ADVP", (("RB", "as"), ("RB", "well")))
 _FIRST_TIMES: Choice[Tree] = zipf([
     ("PP", (("IN", "at"), ("NP", (("JJ", "first"),)))),
-    ("PP", (("IN", "in"), ("NP", (_THE, ("NN", "beginning"))))),
-    ("PP", (("IN", "at"), ("NP", (_THE, ("NN", "start"))))),
+    ("PP", (("IN", "in"), ("NP", (THE, ("NN", "beginning"))))),
+    ("PP", (("IN", "at"), ("NP", (THE, ("NN", "start"))))),
 ])  # fmt: skip
 _LAST_TIMES: Choice[Tree] = zipf([
     ("PP", (("IN", "after"), ("NP", (("DT", "that"),)))),
-    ("PP", (("IN", "in"), ("NP", (_THE, ("NN", "end"))))),
+    ("PP", (("IN", "in"), ("NP", (THE, ("NN", "end"))))),
     ("PP", (("IN", "at"), ("NP", (("JJ", "last"),)))),
 ])  # fmt: skip
 _PERSON_KINDS: Choice[Kind] = weigh({act: 3.0, go: 4.0, stay: 2.0, act_toward: 3.0, be_described: 2.0})
 _ANIMAL_KINDS: Choice[Kind] = weigh({act: 3.0, go: 4.0, be_described: 1.0})
 
-# How someone is, what this makes them do, and to what.
+# State of a person | verbs for their reaction | senses of the object.
 _REACTIONS_TEXT = """
 hungry | eat cook bake fry | food
 thirsty | drink pour sip boil | drink
@@ -124,21 +116,21 @@ def _animate(w: Writer) -> str:
 
 
 def _mirror(w: Writer, things: float) -> int:
-    """Return a pronoun as often as the mirrored kind of sentence has it, in which `things` are no persons."""
+    """Return a pronoun as often as the mirrored kind of story has it; `things` is the share of `it`."""
     if w.random() < 0.48 * w.plurality:
         return THEY
     return IT if w.random() < things else HE if w.random() < 0.5 else SHE
 
 
 def _times(w: Writer, room: int, chance: float) -> tuple[tuple[Tree, ...], tuple[Tree, ...], int]:
-    """Return phrases that say what came first and what last, and the room that they take."""
+    """Return phrases of time for the first and the second clause, like `at first`, and the room that they take."""
     if room < 5 or w.random() > chance:
         return (), (), 0
     return (_FIRST_TIMES(w.random),) if w.random() < 0.5 else (), (_LAST_TIMES(w.random),), 2
 
 
 def tell_sequence(w: Writer, first: int, second: int) -> Pair:
-    """`the farmer fed a dog at first , and he slept in the end`."""
+    """Return two clauses like `the farmer fed a dog at first , and he slept in the end`."""
     sense = _animate(w)
     begin, end, used = _times(w, min(first, second), 0.8)
     size = 2 if first < 7 else 3
@@ -148,7 +140,7 @@ def tell_sequence(w: Writer, first: int, second: int) -> Pair:
 
 
 def tell_reaction(w: Writer, first: int, second: int) -> Pair:
-    """`the farmer was hungry , and he ate a cake`."""
+    """Return two clauses like `the farmer was hungry , and he ate a cake`."""
     subject = define(w, "person", first - 2)
     state, verbs, objects = _REACTIONS(w.random)
     opening = Clause(subject, ("VP", (conjugate(w, BE, subject.agreement), ("ADJP", (state,)))))
@@ -163,7 +155,7 @@ def tell_reaction(w: Writer, first: int, second: int) -> Pair:
 
 
 def _acquire(w: Writer, subject: Nominal, sense: str, room: int, *, people: bool = False) -> tuple[Clause, Novelty]:
-    """Return a clause about something new, or someone."""
+    """Return a clause whose object is mentioned for the first time, and that mention; `people` asks for a person."""
     group = _choose_group(w, sense, people)
     new = introduce(w, group.objects(w.random), room - 2)
     rest: tuple[Tree, ...] = (new.phrase.tree,)
@@ -173,7 +165,7 @@ def _acquire(w: Writer, subject: Nominal, sense: str, room: int, *, people: bool
     return Clause(subject, predicate), new
 
 
-def _choose_group(w: Writer, sense: str, people: bool) -> Group:
+def _choose_group(w: Writer, sense: str, people: bool) -> VerbGroup:
     if people:
         return _MEETINGS(w.random)
     group = GROUPS_BY_SUBJECT[sense](w.random)
@@ -183,7 +175,7 @@ def _choose_group(w: Writer, sense: str, people: bool) -> Group:
 
 
 def describe_new(w: Writer, first: int, second: int) -> Pair:
-    """`she bought a ring , and the ring was golden`."""
+    """Return two clauses like `she bought a ring , and the ring was golden`."""
     pronoun = _mirror(w, 0.08)
     opening, new = _acquire(w, refer(pronoun), "animal" if pronoun == IT else "person", first)
     subject = define(w, new.sense, 2, new.noun, plural=new.plural)
@@ -191,13 +183,13 @@ def describe_new(w: Writer, first: int, second: int) -> Pair:
 
 
 def call_new(w: Writer, first: int, second: int) -> Pair:
-    """`Mary bought a ring , and it was golden`."""
+    """Return two clauses like `Mary bought a ring , and it was golden`."""
     opening, new = _acquire(w, name_person(w), "person", first, people=w.random() < 0.6)
     return opening, _say_more(w, refer(new.phrase.pronoun), new.sense, second - 1)
 
 
 def _use(w: Writer, subject: Nominal, new: Novelty, room: int) -> Clause:
-    """Return a clause with a pronoun for its object."""
+    """Return a clause whose object is the pronoun of an earlier mention."""
     groups = GROUPS_BY_OBJECT[new.sense]
     group = groups(w.random)
     while "person" not in group.subjects:
@@ -208,14 +200,14 @@ def _use(w: Writer, subject: Nominal, new: Novelty, room: int) -> Clause:
 
 
 def use_new(w: Writer, first: int, second: int) -> Pair:
-    """`she baked a cake , and Tom ate it`."""
+    """Return two clauses like `she baked a cake , and Tom ate it`."""
     pronoun = _mirror(w, 0.35)
     opening, new = _acquire(w, refer(pronoun), "animal" if pronoun == IT else "person", first)
     return opening, _use(w, name_person(w), new, second - 1)
 
 
 def pass_on(w: Writer, first: int, second: int) -> Pair:
-    """`the cook baked a cake , and the children ate it`."""
+    """Return two clauses like `the cook baked a cake , and the children ate it`."""
     used = 1 if w.random() < 0.5 else 2
     giver, taker = name_two(w) if used == 1 else define_two(w, 2, 2)
     opening, new = _acquire(w, giver, "person", first - used + 1)
@@ -223,13 +215,13 @@ def pass_on(w: Writer, first: int, second: int) -> Pair:
 
 
 def liken(w: Writer, first: int, second: int) -> Pair:
-    """`the king slept , and the queen did as well`."""
+    """Return two clauses like `the king slept , and the queen did as well`."""
     return _compare(w, first, second, _AS_WELL)
 
 
 def contrast(w: Writer, first: int, second: int) -> Pair:
-    """`the king slept , but the queen did not`."""
-    return _compare(w, first, second, ("RB", "not"))
+    """Return two clauses like `the king slept , but the queen did not`."""
+    return _compare(w, first, second, NOT)
 
 
 def _compare(w: Writer, first: int, second: int, echo: Tree) -> Pair:
@@ -247,7 +239,7 @@ _LOSSES: Choice[Tree] = weigh({("VB", "miss"): 1.0, ("VB", "lose"): 1.0})
 
 
 def warn(w: Writer, first: int, second: int) -> Pair:
-    """`he must hurry , or he will miss the race`."""
+    """Return two clauses like `he must hurry , or he will miss the race`."""
     w.past = False
     pronoun = THEY if w.random() < 0.4 else HE if w.random() < 0.5 else SHE
     subject = refer(pronoun)

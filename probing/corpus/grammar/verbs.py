@@ -1,10 +1,11 @@
-"""The verbs of the embedded grammar, in groups that say which senses go with them.
+"""The verbs of the embedded grammar, in groups by the senses of their subjects and objects.
 
 Left out on purpose: verbs whose present and past look alike (put, cut, read), so that every tense label is certain.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from probing.corpus.grammar.inflection import (
@@ -14,7 +15,7 @@ from probing.corpus.grammar.inflection import (
     inflect_third_person,
 )
 from probing.corpus.grammar.lexicon import Choice, zipf
-from probing.corpus.trees import Tree
+from probing.corpus.readers import Tree
 
 
 class Verb(NamedTuple):
@@ -26,17 +27,17 @@ class Verb(NamedTuple):
     participle: Tree
     gerund: Tree
     stative: bool = False
-    """A stative verb has no progressive."""
+    """Whether the verb is stative and so has no progressive."""
 
 
-class Group(NamedTuple):
-    """Verbs that take the same senses."""
+class VerbGroup(NamedTuple):
+    """Transitive verbs that take subjects and objects of the same senses."""
 
     subjects: tuple[str, ...]
     objects: Choice[str]
     verbs: Choice[Verb]
     tool: Choice[str] | None
-    """The sense of what the action is done with, if with anything."""
+    """Sense of the tool of the action, if it has one."""
 
 
 def inflect(lemma: str, *, stative: bool = False) -> Verb:
@@ -71,7 +72,7 @@ DO = Verb(
 )
 
 # fmt: off
-# subjects | objects | verbs | what it is done with; a star marks a stative verb.
+# senses of the subject | senses of the object | verbs, a star marks a stative one | sense of the tool
 _TRANSITIVE = """
 person | food | eat cook bake taste slice fry peel roast swallow chew devour | tool
 animal | food | eat swallow chew sniff devour
@@ -190,15 +191,15 @@ def _senses(words: str) -> Choice[str]:
     return zipf(words.split(), shift=1.0)
 
 
-def _transitive(cells: list[str]) -> Group:
+def _transitive(cells: list[str]) -> VerbGroup:
     subjects, objects, verbs, *tool = [cell for cell in cells if cell]
-    return Group(
+    return VerbGroup(
         tuple(subjects.split()), _senses(objects), zipf(inflect_all(verbs)), _senses(tool[0]) if tool else None
     )
 
 
 class Compound(NamedTuple):
-    """A verb with its preposition or particle, and the senses that may follow."""
+    """A verb with its preposition or particle, and the senses of its objects."""
 
     subject: str
     verb: Verb
@@ -216,8 +217,8 @@ def _compound(cells: list[str], tag: str) -> Compound:
 GROUPS = tuple(_transitive(cells) for cells in _rows(_TRANSITIVE))
 
 
-def _weigh_by_size(groups: list[Group]) -> Choice[Group]:
-    # The root keeps small groups alive: their verbs are wanted as targets too.
+def weigh_by_size(groups: Sequence[VerbGroup]) -> Choice[VerbGroup]:
+    """Return a choice among groups, weighted by the root of their size: verbs of small groups must not be too rare."""
     return Choice(groups, [len(group.verbs.items) ** 0.5 for group in groups])
 
 
@@ -229,12 +230,12 @@ def _collect_senses() -> list[str]:
 
 
 GROUPS_BY_SUBJECT = {
-    sense: _weigh_by_size(groups)
+    sense: weigh_by_size(groups)
     for sense in _collect_senses()
     if (groups := [group for group in GROUPS if sense in group.subjects])
 }
 GROUPS_BY_OBJECT = {
-    sense: _weigh_by_size(groups)
+    sense: weigh_by_size(groups)
     for sense in _collect_senses()
     if (groups := [group for group in GROUPS if sense in group.objects.items])
 }

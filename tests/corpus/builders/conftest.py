@@ -7,17 +7,17 @@ from random import Random
 
 import pytest
 
-from probing.corpus.brackets import parse_tree
-from probing.corpus.trees import Sentence
+from probing.corpus.readers import ParsedSentence
+from probing.corpus.readers.brackets import parse_tree
 
 ONSETS = ("bl", "cr", "dr", "fl", "gr", "kn", "pl", "sk", "sn", "st", "tr", "v")
 NOUNS = [f"{onset}{rest}" for onset in ONSETS for rest in ("ack", "ent", "isp", "olm", "urd", "ain", "eek", "oot")]
 VERBS = [f"{onset}{rest}" for onset in ONSETS for rest in ("amp", "ick", "ozz", "ulk", "eft", "ing")]
-"""Words of a kind end alike, and no verb looks like a noun."""
+"""Verbs, whose endings no noun has."""
 
 
 def draw(random: Random, words: list[str]) -> str:
-    """Draw a word; the first ones come up more often."""
+    """Draw a word, the first ones more often."""
     return words[int(len(words) * random.random() ** 2)]
 
 
@@ -36,21 +36,21 @@ def clause(random: Random, depth: int) -> str:
     return f"(S {noun_phrase(random, depth)}{adverb} (VP {verb} {noun_phrase(random, depth)}))"
 
 
-def sentence(random: Random) -> Sentence:
+def sentence(random: Random) -> ParsedSentence:
     if random.random() < 0.4:
         first, second = clause(random, random.randint(0, 2)), clause(random, random.randint(0, 2))
         text = f"(ROOT (S {first} {'(, ,) ' if random.random() < 0.5 else ''}(CC and) {second} (. .)))"
     else:
         text = f"(ROOT {clause(random, random.randint(0, 4))[:-1]} (. .)))"
     words = parse_tree(text)
-    return Sentence((words.tokens[0].capitalize(), *words.tokens[1:]), words.tags, words.tree)
+    return ParsedSentence((words.tokens[0].capitalize(), *words.tokens[1:]), words.tags, words.tree)
 
 
 @pytest.fixture(scope="session")
-def make_corpus() -> Callable[[int, int], list[Sentence]]:
-    """Return what makes a corpus of a seed and a size."""
+def make_corpus() -> Callable[[int, int], list[ParsedSentence]]:
+    """Return a function that makes a corpus from a seed and a size."""
 
-    def make(seed: int, size: int) -> list[Sentence]:
+    def make(seed: int, size: int) -> list[ParsedSentence]:
         random = Random(seed)
         return [sentence(random) for _ in range(size)]
 

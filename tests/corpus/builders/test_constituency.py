@@ -1,12 +1,12 @@
-"""Each rule by which a fact is read off a constituency tree, on a tree small enough to check by eye."""
+"""Each annotation of a constituency tree, on trees small enough to check by eye."""
 
 from __future__ import annotations
 
 import pytest
 
-from probing.corpus.brackets import parse_tree
 from probing.corpus.builders.constituency import extract
-from probing.corpus.trees import Sentence
+from probing.corpus.readers import ParsedSentence
+from probing.corpus.readers.brackets import parse_tree
 
 NOT_FINITE = "the main verb is not finite by itself"
 
@@ -115,7 +115,7 @@ def test_depth_counts_from_root_to_tag(tree: str, depth: int) -> None:
 
 def test_a_tree_without_root_is_as_deep_as_with_it() -> None:
     tree = ("S", (("NP", (("PRP", "I"),)), ("VP", (("VBP", "go"),))))
-    assert extract(Sentence(("I", "go"), ("PRP", "VBP"), tree)).depth == 4
+    assert extract(ParsedSentence(("I", "go"), ("PRP", "VBP"), tree)).depth == 4
 
 
 @pytest.mark.parametrize(
@@ -162,6 +162,6 @@ def test_clauses(tree: str, clauses: object) -> None:
 
 
 def test_nouns_and_verbs_have_a_class_and_other_words_none() -> None:
-    facts = extract(parse_tree("(S (NP (NNP Bob)) (ADVP (RB now)) (VP (VBD saw) (NP (JJ big) (NNS dogs))))"))
-    assert facts.kinds == "- - VBD - NNS"
-    assert facts.proper
+    annotations = extract(parse_tree("(S (NP (NNP Bob)) (ADVP (RB now)) (VP (VBD saw) (NP (JJ big) (NNS dogs))))"))
+    assert annotations.kinds == "- - VBD - NNS"
+    assert annotations.proper

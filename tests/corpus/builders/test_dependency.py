@@ -1,19 +1,19 @@
-"""Each rule by which a fact is read off Universal Dependencies, on a tree small enough to check by eye."""
+"""Each annotation of a tree of Universal Dependencies, on trees small enough to check by eye."""
 
 from __future__ import annotations
 
 import pytest
 
+from probing.corpus.builders.annotations import Annotations
 from probing.corpus.builders.dependency import extract
-from probing.corpus.builders.facts import Facts
-from probing.corpus.trees import Sentence
+from probing.corpus.readers import ParsedSentence
 
 
-def facts(text: str) -> Facts:
-    """Read `form/tag/head/relation/Feature=Value/…` and so on."""
+def annotate(text: str) -> Annotations:
+    """Return the annotations of words like `form/tag/head/relation/Feature=Value/…`."""
     rows = [word.split("/") for word in text.split()]
     return extract(
-        Sentence(
+        ParsedSentence(
             tokens=tuple(row[0] for row in rows),
             tags=tuple(row[1] for row in rows),
             heads=tuple(int(row[2]) for row in rows),
@@ -70,7 +70,7 @@ ACTIVE, CONDITIONAL = "Tense=Past/VerbForm=Part/Voice=Act", "Mood=Cnd/VerbForm=F
     ],
 )
 def test_tense(text: str, tense: object) -> None:
-    assert facts(text).tense == tense
+    assert annotate(text).tense == tense
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_tense(text: str, tense: object) -> None:
     ],
 )
 def test_subject(text: str, subject: object) -> None:
-    assert facts(text).subject == subject
+    assert annotate(text).subject == subject
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_subject(text: str, subject: object) -> None:
     ],
 )
 def test_object(text: str, found: object) -> None:
-    assert facts(text).object == found
+    assert annotate(text).object == found
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_object(text: str, found: object) -> None:
     ],
 )
 def test_depth_counts_words_on_the_longest_path(text: str, depth: int) -> None:
-    assert facts(text).depth == depth
+    assert annotate(text).depth == depth
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_depth_counts_words_on_the_longest_path(text: str, depth: int) -> None:
     ],
 )
 def test_sequence_of_dependents(text: str, top: str) -> None:
-    assert facts(text).top == top
+    assert annotate(text).top == top
 
 
 FIRST = "I/PRON/2/nsubj go/VERB/0/root"
@@ -144,15 +144,15 @@ FIRST = "I/PRON/2/nsubj go/VERB/0/root"
     ],
 )
 def test_clauses(text: str, clauses: object) -> None:
-    assert facts(text).clauses == clauses
+    assert annotate(text).clauses == clauses
 
 
 def test_nouns_and_verbs_are_classed_by_tag_and_features() -> None:
-    found = facts("Dogs/NOUN/2/nsubj/Number=Plur/Case=Nom bark/VERB/0/root now/ADV/2/advmod")
+    found = annotate("Dogs/NOUN/2/nsubj/Number=Plur/Case=Nom bark/VERB/0/root now/ADV/2/advmod")
     assert found.kinds == "NOUN|Case=Nom|Number=Plur VERB -"
 
 
-def test_a_sentence_without_features_has_facts_too() -> None:
-    found = extract(Sentence(("Go", "!"), ("VERB", "PUNCT"), None, (0, 1), ("root", "punct")))
+def test_a_sentence_without_features_has_annotations_too() -> None:
+    found = extract(ParsedSentence(("Go", "!"), ("VERB", "PUNCT"), None, (0, 1), ("root", "punct")))
     assert found.tense == "the main verb has no tense"
     assert found.kinds == "VERB -"

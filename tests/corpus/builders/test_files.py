@@ -1,4 +1,4 @@
-"""`probe data build` as a user meets it: what it prints, what it writes, one line for each mistake."""
+"""`probe data build` from the command line: its output, its files, and one line for each mistake."""
 
 from __future__ import annotations
 
@@ -11,21 +11,17 @@ import pytest
 from click.testing import CliRunner
 
 import cli
-from probing.corpus.trees import Sentence, Tree
-from probing.dataset import hash_file
+from probing.corpus.grammar import format_tree
+from probing.corpus.readers import ParsedSentence
+from probing.storage.files import hash_file
 
 SMALL = ["--train", "100", "--dev", "20", "--test", "20"]
 
 
-def write(tree: Tree) -> str:
-    label, children = tree
-    return f"({label} {children})" if isinstance(children, str) else f"({label} {' '.join(map(write, children))})"
-
-
 @pytest.fixture
-def trees(make_corpus: Callable[[int, int], list[Sentence]], tmp_path: Path) -> Path:
+def trees(make_corpus: Callable[[int, int], list[ParsedSentence]], tmp_path: Path) -> Path:
     path = tmp_path / "trees.mrg"
-    path.write_text("".join(write(s.tree) + "\n" for s in make_corpus(0, 1200) if s.tree), encoding="utf-8")
+    path.write_text("".join(format_tree(s.tree) + "\n" for s in make_corpus(0, 1200) if s.tree), encoding="utf-8")
     return path
 
 
@@ -38,23 +34,8 @@ def test_files_become_a_folder_of_tasks(trees: Path, tmp_path: Path) -> None:
     output = tmp_path / "out"
     code, out, err = probe("--trees", trees, "--output", output, *SMALL)
     assert (code, err) == (0, "")
-    assert out.splitlines()[0].split() == [
-        *(
-            "task",
-            "classes",
-            "tr",
-            "va",
-            "te",
-            "majority",
-            "length",
-            "target",
-            "frequency",
-            "bag",
-            "of",
-            "words",
-            "remark",
-        )
-    ]
+    header = "task classes tr va te majority length target frequency bag of words remark"
+    assert out.splitlines()[0].split() == header.split()
     assert out.splitlines()[-1].endswith("task files and datasheet.md")
     sheet = json.loads((output / "datasheet.json").read_text(encoding="utf-8"))
     assert sheet["source"]["files"] == [{"name": "trees.mrg", "sha256": hash_file(trees)[0]}]

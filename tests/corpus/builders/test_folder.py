@@ -1,4 +1,4 @@
-"""The folder of a build: filled at the end or left as it was, on whatever file system; one line for each mistake."""
+"""The output folder of a build is filled at the end or unchanged, on any file system; a mistake is one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Task files that are there already: taken to the byte, or kept and extended by sentences that they do not have."""
+"""Existing task files are copied byte by byte, or extended by sentences that they do not contain."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from probing.corpus.builders import build
-from probing.corpus.builders.facts import bag_of_words
+from probing.corpus.builders.annotations import bag_of_words
 from probing.corpus.builders.given import Given, read_given
-from probing.corpus.builders.sampling import SPLITS, Instance, Splits
 from probing.corpus.datasheet import TaskSheet
-from probing.corpus.trees import Sentence
-from probing.dataset import read_task_file
+from probing.corpus.instances import Instance, Splits
+from probing.corpus.readers import ParsedSentence
 from probing.errors import ProbingError
-from probing.tasks import get_tasks
+from probing.tasks.table import get_tasks
+from probing.tasks.task_file import SPLITS, read_task_file
 
 TENSE = get_tasks(["Tense"])
 SIZES = {"train": 100, "dev": 20, "test": 20}
 MIXED = b"te\tPAST\tthe  dog slept\r\ntr\tPRES\tdogs sleep\r\nva\tPAST\tcats slept\r\ntr\tPAST\tThe cat slept"
-"""Splits in no order, two spaces, ends of lines as on Windows, none at the end."""
+"""A file with unsorted splits, two spaces, line ends as on Windows, and none at the end."""
 
 
 @pytest.fixture
-def corpus(make_corpus: Callable[[int, int], list[Sentence]]) -> list[Sentence]:
+def corpus(make_corpus: Callable[[int, int], list[ParsedSentence]]) -> list[ParsedSentence]:
     return make_corpus(0, 1200)
 
 
@@ -38,13 +38,13 @@ def write(folder: Path, content: bytes, name: str = "past_present.txt") -> Path:
     return path
 
 
-def build_tense(corpus: list[Sentence], output: Path, *, taken: Path, extend: bool) -> TaskSheet:
+def build_tense(corpus: list[ParsedSentence], output: Path, *, taken: Path, extend: bool) -> TaskSheet:
     ready = read_given(*(([], [taken]) if extend else ([taken], [])), TENSE)
     (sheet,) = build(corpus, output, tasks=["Tense"], given=ready, **SIZES).tasks
     return sheet
 
 
-def test_a_given_file_is_taken_to_the_byte(corpus: list[Sentence], tmp_path: Path) -> None:
+def test_a_given_file_is_taken_to_the_byte(corpus: list[ParsedSentence], tmp_path: Path) -> None:
     sheet = build_tense(corpus, tmp_path / "out", taken=write(tmp_path, MIXED), extend=False)
     assert (tmp_path / "out" / "past_present.txt").read_bytes() == MIXED
     assert sheet.settings == {"lines_taken_from": "past_present.txt"}
@@ -52,7 +52,7 @@ def test_a_given_file_is_taken_to_the_byte(corpus: list[Sentence], tmp_path: Pat
     assert (sheet.reason, sheet.dropped) == (None, {})
 
 
-def test_the_others_are_built_as_without_it(corpus: list[Sentence], tmp_path: Path) -> None:
+def test_the_others_are_built_as_without_it(corpus: list[ParsedSentence], tmp_path: Path) -> None:
     tasks = ["Tense", "BShif"]
     taken = read_given([write(tmp_path, MIXED)], [], get_tasks(tasks))
     build(corpus, tmp_path / "with", tasks=tasks, given=taken, **SIZES)
@@ -62,7 +62,7 @@ def test_the_others_are_built_as_without_it(corpus: list[Sentence], tmp_path: Pa
 
 
 def test_an_extended_file_keeps_its_lines_and_gets_new_sentences_for_training(
-    corpus: list[Sentence], tmp_path: Path
+    corpus: list[ParsedSentence], tmp_path: Path
 ) -> None:
     build(corpus, tmp_path / "all", tasks=["Tense"], **SIZES)
     built = read_task_file(tmp_path / "all" / "past_present.txt")
@@ -83,7 +83,7 @@ def test_an_extended_file_keeps_its_lines_and_gets_new_sentences_for_training(
     assert sheet.size("tr") == 7 + len(added)
 
 
-def test_a_file_that_the_trees_cannot_extend_says_why(corpus: list[Sentence], tmp_path: Path) -> None:
+def test_a_file_that_the_trees_cannot_extend_says_why(corpus: list[ParsedSentence], tmp_path: Path) -> None:
     questions = [sentence for sentence in corpus if sentence.tree and "VBD" not in str(sentence.tree)]
     sheet = build_tense(questions, tmp_path / "out", taken=write(tmp_path, MIXED), extend=True)
     assert sheet.reason is None
@@ -149,7 +149,7 @@ def test_a_task_has_one_file(tmp_path: Path) -> None:
     assert str(caught.value) == f"{second}: there is another file for task Tense, {first}. Name one of them"
 
 
-def test_the_datasheet_names_what_was_taken(corpus: list[Sentence], tmp_path: Path) -> None:
+def test_the_datasheet_names_what_was_taken(corpus: list[ParsedSentence], tmp_path: Path) -> None:
     build_tense(corpus, tmp_path / "out", taken=write(tmp_path, MIXED), extend=True)
     text = (tmp_path / "out" / "datasheet.md").read_text(encoding="utf-8")
     assert "- lines taken from: past_present.txt\n- training instances added from the trees: " in text

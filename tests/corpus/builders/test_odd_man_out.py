@@ -1,4 +1,4 @@
-"""SOMO: what may replace what, and that nothing but the words tells the label."""
+"""SOMO: which words may replace which, and that changed and original sentences are alike in all else."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from random import Random
 
 import pytest
 
-from probing.corpus.brackets import parse_tree
 from probing.corpus.builders import build
 from probing.corpus.builders.constituency import extract
-from probing.corpus.builders.odd_man_out import _Bigrams, neighbours
-from probing.corpus.trees import Sentence
+from probing.corpus.builders.odd_man_out import _Bigrams, find_neighbours
+from probing.corpus.readers import ParsedSentence
+from probing.corpus.readers.brackets import parse_tree
 
 
 def test_neighbours_at_the_edges() -> None:
-    assert neighbours(("a", "b", "c"), 1) == ("a", "c")
-    assert neighbours(("a", "b"), 0) == ("", "b")
-    assert neighbours(("a", "b"), 1) == ("a", "")
+    assert find_neighbours(("a", "b", "c"), 1) == ("a", "c")
+    assert find_neighbours(("a", "b"), 0) == ("", "b")
+    assert find_neighbours(("a", "b"), 1) == ("a", "")
 
 
 def bigrams(sentences: list[str], forms: dict[str, str]) -> _Bigrams:
@@ -51,15 +51,15 @@ def test_a_replacement_keeps_class_and_bigram_frequencies(corpus: list[str], rep
 
 
 def test_only_words_of_their_own_class_may_be_replaced() -> None:
-    facts = extract(parse_tree("(S (NP (DT the) (NN run)) (VP (VBD ran) (NP (DT the) (NN dog))) (. .))"))
+    annotations = extract(parse_tree("(S (NP (DT the) (NN run)) (VP (VBD ran) (NP (DT the) (NN dog))) (. .))"))
     table = bigrams([], {"run": "VB", "ran": "VBD", "dog": "NN"})
-    assert table.places(facts) == [2, 4]
+    assert table.places(annotations) == [2, 4]
 
 
 @pytest.fixture(scope="module")
 def rows(
-    make_corpus: Callable[[int, int], list[Sentence]], tmp_path_factory: pytest.TempPathFactory
-) -> tuple[list[Sentence], list[tuple[str, str, tuple[str, ...]]]]:
+    make_corpus: Callable[[int, int], list[ParsedSentence]], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[list[ParsedSentence], list[tuple[str, str, tuple[str, ...]]]]:
     folder = tmp_path_factory.mktemp("somo")
     corpus = make_corpus(8, 6000)
     build(corpus, folder, train=800, dev=80, test=80, tasks=["SOMO"])
@@ -67,11 +67,11 @@ def rows(
     return corpus, [(split, label, tuple(text.split())) for split, label, text in lines]
 
 
-Rows = tuple[list[Sentence], list[tuple[str, str, tuple[str, ...]]]]
+Rows = tuple[list[ParsedSentence], list[tuple[str, str, tuple[str, ...]]]]
 
 
-def one_word_off(corpus: list[Sentence]) -> dict[tuple[str | None, ...], set[tuple[str, ...]]]:
-    """Return the corpus' sentences by what is left of them when any one word is taken out."""
+def one_word_off(corpus: list[ParsedSentence]) -> dict[tuple[str | None, ...], set[tuple[str, ...]]]:
+    """Return sentence without one of its words -> sentences of the corpus that it comes from."""
     index = defaultdict(set)
     for sentence in corpus:
         for place in range(len(sentence.tokens)):
@@ -108,7 +108,7 @@ def test_labels_are_balanced(rows: Rows) -> None:
 
 
 def test_sentences_without_a_replacement_do_not_make_the_task_smaller(
-    make_corpus: Callable[[int, int], list[Sentence]], tmp_path: Path
+    make_corpus: Callable[[int, int], list[ParsedSentence]], tmp_path: Path
 ) -> None:
     sheet = build(make_corpus(8, 1500), tmp_path, train=100, dev=10, test=10, tasks=["SOMO"]).tasks[0]
     assert sheet.dropped["no replacement fits (of the sentences drawn)"] > 20

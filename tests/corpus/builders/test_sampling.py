@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from probing.corpus.builders.sampling import (
     CannotBuildError,
-    Instance,
     Reservoir,
     Sizes,
     assign_forms,
@@ -20,6 +19,7 @@ from probing.corpus.builders.sampling import (
     scale_down,
     shares,
 )
+from probing.corpus.instances import Instance
 
 SIZES = Sizes(100, 10, 10)
 

@@ -1,4 +1,4 @@
-"""Forms of the target tasks stay in one split; inverted clauses have their capitals put right."""
+"""Forms of the target tasks stay in one split; inverted clauses have corrected capitals."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from probing.corpus.brackets import parse_tree
 from probing.corpus.builders import build
 from probing.corpus.builders.constituency import extract
 from probing.corpus.builders.semantic import invert, longer_clause
 from probing.corpus.builders.survey import take_survey
-from probing.corpus.trees import Sentence
+from probing.corpus.readers import ParsedSentence
+from probing.corpus.readers.brackets import parse_tree
 
 
 def clause(subject: str, verb: str) -> str:
@@ -31,24 +31,24 @@ ELSEWHERE = "(S (NP (NNP Bob)) (VP (VBD met) (NP (PRP I))) (PP (IN near) (NP (DT
 
 
 @pytest.mark.parametrize(("first", "second", "inverted", "longer"), CASES)
-def test_clauses_are_swapped_and_capitals_put_right(first: str, second: str, inverted: str, longer: str) -> None:
+def test_clauses_are_swapped_and_capitals_corrected(first: str, second: str, inverted: str, longer: str) -> None:
     sentence = parse_tree(f"(S {first} (, ,) (CC and) {second} (. .))")
-    facts = extract(sentence)
+    annotations = extract(sentence)
     with closing(take_survey([parse_tree(ELSEWHERE)] * 3, seed=0)) as survey:
-        assert " ".join(invert(facts, survey)) == inverted
-    assert longer_clause(facts) == longer
+        assert " ".join(invert(annotations, survey)) == inverted
+    assert longer_clause(annotations) == longer
 
 
 def test_a_word_that_is_always_capitalised_stays_so() -> None:
     first = clause("(NN Hund)", "(VBD lief)")
-    facts = extract(parse_tree(f"(S {first} (CC und) {clause('(PRP er)', '(VBD kam)')} (. .))"))
+    annotations = extract(parse_tree(f"(S {first} (CC und) {clause('(PRP er)', '(VBD kam)')} (. .))"))
     elsewhere = parse_tree("(S (NP (DT Der) (NN Hund)) (VP (VBD sah) (NP (DT den) (NN Hund))) (. .))")
     with closing(take_survey([elsewhere], seed=0)) as survey:
-        assert " ".join(invert(facts, survey)) == "Er kam und Hund lief ."
+        assert " ".join(invert(annotations, survey)) == "Er kam und Hund lief ."
 
 
-def test_the_longer_clause_does_not_tell_the_label(
-    make_corpus: Callable[[int, int], list[Sentence]], tmp_path: Path
+def test_the_longer_clause_does_not_give_away_the_label(
+    make_corpus: Callable[[int, int], list[ParsedSentence]], tmp_path: Path
 ) -> None:
     build(make_corpus(4, 3000), tmp_path, train=300, dev=60, test=60, tasks=["CoIn"])
     counts: Counter[tuple[str, str, int]] = Counter()
@@ -62,7 +62,7 @@ def test_the_longer_clause_does_not_tell_the_label(
         assert counts[split, "I", 1] == pytest.approx(counts[split, "I", -1], abs=1)
 
 
-def test_a_corpus_without_coordination_is_told(tmp_path: Path) -> None:
+def test_a_corpus_without_coordination_is_the_reason(tmp_path: Path) -> None:
     corpus = [parse_tree(f"(S (NP (DT the) (NN n{i})) (VP (VBZ is) (RB there)) (. .))") for i in range(30)]
     sheets = {one.task: one for one in build(corpus, tmp_path, train=10, dev=2, test=2).tasks}
     assert sheets["CoIn"].reason == "no sentences with two coordinate clauses of either order of length"
@@ -71,7 +71,7 @@ def test_a_corpus_without_coordination_is_told(tmp_path: Path) -> None:
 
 
 def test_bounds_of_frequency_are_kept_and_recorded(
-    make_corpus: Callable[[int, int], list[Sentence]], tmp_path: Path
+    make_corpus: Callable[[int, int], list[ParsedSentence]], tmp_path: Path
 ) -> None:
     corpus = make_corpus(6, 3000)
     sheet = build(corpus, tmp_path, train=200, dev=20, test=20, tasks=["SubNm"]).tasks[0]

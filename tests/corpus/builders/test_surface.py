@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from probing.corpus.builders import build
-from probing.corpus.builders.facts import is_word
+from probing.corpus.builders.annotations import is_word
 from probing.corpus.builders.sampling import CannotBuildError, Sizes
 from probing.corpus.builders.surface import _choose_targets, _fill_targets, choose_min_characters
-from probing.corpus.trees import Sentence
+from probing.corpus.readers import ParsedSentence
 
 WIDE = Sizes(100_000, 10_000, 10_000)
 
@@ -21,9 +21,9 @@ def choose(counts: Counter[str], sizes: Sizes) -> tuple[set[str], int]:
     return _choose_targets([word for word, _ in counts.most_common() if is_word(word)], counts, 4, sizes)
 
 
-def plain(words: list[str]) -> Sentence:
+def plain(words: list[str]) -> ParsedSentence:
     leaves = tuple(("X", word) for word in words)
-    return Sentence(tuple(words), ("X",) * len(words), ("ROOT", (("S", leaves),)))
+    return ParsedSentence(tuple(words), ("X",) * len(words), ("ROOT", (("S", leaves),)))
 
 
 def read(path: Path) -> list[list[str]]:
@@ -47,7 +47,9 @@ def test_bins_of_sentence_length(tmp_path: Path) -> None:
     assert sheet.corpus["dropped"] == {"longer than 28 tokens": 40, "shorter than 5 tokens": 40}
 
 
-def test_a_missing_length_is_the_reason(make_corpus: Callable[[int, int], list[Sentence]], tmp_path: Path) -> None:
+def test_a_missing_length_is_the_reason(
+    make_corpus: Callable[[int, int], list[ParsedSentence]], tmp_path: Path
+) -> None:
     short = [sentence for sentence in make_corpus(0, 300) if len(sentence.tokens) < 26]
     sheet = build(short, tmp_path, train=60, dev=12, test=12, tasks=["SeLen"])
     assert sheet.tasks[0].reason == "no sentences of 26 to 28 tokens"
@@ -98,7 +100,9 @@ def test_targets_that_cannot_be_filled_are_left_out() -> None:
         _fill_targets({"word": 100, "rare": 5}, WIDE)
 
 
-def test_a_sentence_holds_one_target_once(make_corpus: Callable[[int, int], list[Sentence]], tmp_path: Path) -> None:
+def test_a_sentence_holds_one_target_once(
+    make_corpus: Callable[[int, int], list[ParsedSentence]], tmp_path: Path
+) -> None:
     sheet = build(make_corpus(5, 4000), tmp_path, train=500, dev=50, test=50, tasks=["WC"])
     assert sheet.tasks[0].reason is None
     rows = read(tmp_path / "word_content.txt")

@@ -1,4 +1,4 @@
-"""The one pass over a corpus: what it counts, what it keeps, and that tables are bounded."""
+"""The first pass over a corpus: its counts, the sentences it keeps, and the bound of its tables."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
-from probing.corpus.brackets import parse_tree
 from probing.corpus.builders import constituency, survey
 from probing.corpus.builders.survey import Survey
-from probing.corpus.trees import Sentence
+from probing.corpus.readers import ParsedSentence
+from probing.corpus.readers.brackets import parse_tree
 from probing.errors import ProbingError
 
-Corpus = Callable[[int, int], list[Sentence]]
+Corpus = Callable[[int, int], list[ParsedSentence]]
 Take = Callable[..., Survey]
 
 
 @pytest.fixture
 def take() -> Iterator[Take]:
-    """Return what takes a survey that is closed after the test."""
+    """Return a function that takes a survey, which is closed after the test."""
     with contextlib.ExitStack() as stack:
 
         def take_and_close_later(*arguments: Any, **options: Any) -> Survey:
@@ -36,14 +36,16 @@ def test_every_sentence_comes_back_as_it_was(make_corpus: Corpus, monkeypatch: p
     sentences = [s for s in make_corpus(0, 60) if 5 <= len(s.tokens) <= 28]
     found = take(sentences, seed=0)
     records = list(found.records())
-    assert [facts for _, _, facts in records] == [constituency.extract(sentence) for sentence in sentences]
-    assert [found.fetch(place) for place, _, _ in reversed(records)] == [facts for _, _, facts in reversed(records)]
+    assert [annotations for _, _, annotations in records] == [constituency.extract(sentence) for sentence in sentences]
+    assert [found.fetch(place) for place, _, _ in reversed(records)] == [
+        annotations for _, _, annotations in reversed(records)
+    ]
 
 
 def test_priorities_depend_on_the_words_and_the_seed_alone(make_corpus: Corpus, take: Take) -> None:
     sentences = make_corpus(0, 20)
 
-    def priorities(order: list[Sentence], seed: int) -> set[int]:
+    def priorities(order: list[ParsedSentence], seed: int) -> set[int]:
         return {priority for _, priority, _ in take(order, seed=seed).records()}
 
     assert priorities(sentences, 1) == priorities(sentences[::-1], 1)
@@ -60,11 +62,10 @@ def test_counts(take: Take) -> None:
     assert (found.forms["Dogs"], found.initials["Dogs"], found.folded["dogs"]) == (2, 3, 5)
     assert found.words == {("Dogs", "NNS"): 2, ("chase", "VBP"): 2, ("Dogs", "NN"): 2}
     assert found.targets["subject"] == {("NNS", "dogs"): 2}
-    assert found.reasons["clauses"] == {"not two coordinate clauses": 2}
     assert found.shapes == {(5, 5): 2}
 
 
-def test_progress_is_told_every_thousand_sentences(make_corpus: Corpus, take: Take) -> None:
+def test_progress_is_reported_every_thousand_sentences(make_corpus: Corpus, take: Take) -> None:
     told: list[tuple[str, int, int | None]] = []
     take(make_corpus(0, 100) * 25, seed=0, progress=lambda *step: told.append(step))
     assert told == [("reading", 1000, None), ("reading", 2000, None)]
@@ -81,6 +82,6 @@ def test_a_table_of_counts_forgets_the_rarest_when_it_grows_too_large(
 
 def test_constituents_and_dependencies_do_not_mix(take: Take) -> None:
     penn = parse_tree("(S (NP (NNS Dogs)) (VP (VBP bark)) (. .))")
-    other = Sentence(("Go", "!"), ("VERB", "PUNCT"), None, (0, 1), ("root", "punct"))
+    other = ParsedSentence(("Go", "!"), ("VERB", "PUNCT"), None, (0, 1), ("root", "punct"))
     with pytest.raises(ProbingError, match="constituency trees and dependencies in one corpus"):
         take([penn, other], seed=0)

@@ -1,1 +1,0 @@
-"""Cells on the machines of a cluster that exists already: Ray's or Dask's."""

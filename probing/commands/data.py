@@ -1,0 +1,188 @@
+"""`probe data`: task files are downloaded, checked, built and looked at."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from probing.commands import options
+from probing.errors import ProbingError
+
+ONE_OR_ALL = click.option(
+    "--task", "tasks", multiple=True, default=["all"], show_default=True, help="Task by any of its names, or all."
+)
+
+
+@click.group()
+def data() -> None:
+    """Download, check, build and look at task files."""
+
+
+@data.command()
+@ONE_OR_ALL
+@click.option("--data-dir", default="data/senteval", show_default=True, help="Folder to which the files go.")
+@click.option("--mirror", metavar="URL", help="Address of the .txt files: http, https or file:. [default: GitHub]")
+@click.option("--offline", is_flag=True, help="Download nothing: verify the files that are there, name missing ones.")
+@click.option("--force", is_flag=True, help="Overwrite files that are not SentEval's.")
+def fetch(tasks: tuple[str, ...], data_dir: str, mirror: str | None, offline: bool, force: bool) -> None:
+    """Download SentEval's ten task files and verify each.
+
+    Files that are there and right are not downloaded again; a broken download goes on where it stopped.
+
+    \b
+    probe data fetch
+    probe data fetch --task Tense,WC --mirror https://example.org/probing
+    probe data fetch --mirror file:///media/disk/probing
+    probe data fetch --offline
+    """
+    from probing.corpus import download
+    from probing.tasks import get_tasks
+
+    try:
+        download.fetch(
+            get_tasks(tasks),
+            Path(data_dir),
+            mirror=mirror or download.MIRROR,
+            offline=offline,
+            force=force,
+            report=click.echo,
+        )
+    except KeyboardInterrupt:
+        options.warn("probe: interrupted; the part that has arrived is kept: run the command again to go on")
+        raise
+
+
+@data.command()
+@click.argument("paths", nargs=-1, required=True, metavar="DIR_OR_FILE...")
+@options.AS_JSON
+@click.option("--strict", is_flag=True, help="End with exit code 1 if there are warnings.")
+def check(paths: tuple[str, ...], as_json: bool, strict: bool) -> None:
+    """Verify task files: format, balance, duplicates, leakage.
+
+    An error makes a file unusable (exit code 2), a warning makes its scores doubtful, a note is worth knowing.
+    Of a folder, the files that are named after a task are checked.
+
+    \b
+    probe data check data/senteval
+    probe data check my_tasks/ my_own_task.txt --strict
+    probe data check data/senteval --json
+    """
+    from probing.corpus.checks import check as check_files
+
+    sys.exit(check_files([Path(path) for path in paths], report=click.echo, as_json=as_json, strict=strict))
+
+
+@data.command()
+@click.argument("more", nargs=-1, type=options.FILE, metavar="[FILE...]")
+@click.option("--trees", multiple=True, type=options.FILE, help="File of Penn-style brackets, gzipped or not.")
+@click.option("--conllu", multiple=True, type=options.FILE, help="CoNLL-U file, gzipped or not.")
+@click.option("--given", multiple=True, type=options.FILE, help="Task file to take unchanged; the others are built.")
+@click.option(
+    "--extend",
+    "extended",
+    multiple=True,
+    type=options.FILE,
+    help="Task file to take, with training lines added from the trees.",
+)
+@click.option("-o", "--output", required=True, type=options.FOLDER, help="Folder to which the task files go.")
+@click.option(
+    "--train", type=options.COUNT, default=100_000, show_default=True, help="Size of the training split, in instances."
+)
+@click.option(
+    "--dev", type=options.COUNT, default=10_000, show_default=True, help="Size of the development split, in instances."
+)
+@click.option(
+    "--test", type=options.COUNT, default=10_000, show_default=True, help="Size of the test split, in instances."
+)
+@click.option(
+    "--imbalance",
+    type=options.COUNT,
+    default=1,
+    show_default=True,
+    help="Largest allowed ratio between label frequencies (SeLen, WC, ToCo).",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed: another one draws other sentences.")
+@ONE_OR_ALL
+@click.option("--skip-bad", is_flag=True, help="Count and skip trees that cannot be read.")
+@click.option("--force", is_flag=True, help="Write into a folder that is not empty; its task files are replaced.")
+def build(
+    more: tuple[Path, ...],
+    trees: tuple[Path, ...],
+    conllu: tuple[Path, ...],
+    given: tuple[Path, ...],
+    extended: tuple[Path, ...],
+    output: Path,
+    train: int,
+    dev: int,
+    test: int,
+    imbalance: int,
+    seed: int,
+    tasks: tuple[str, ...],
+    skip_bad: bool,
+    force: bool,
+) -> None:
+    """Build the ten tasks from any parsed corpus.
+
+    If a corpus is too small, a task is the largest balanced set that it allows. The datasheet in the folder
+    (datasheet.md, datasheet.json) states sources, bounds, counts, baselines, and what was left out and why.
+    From dependencies, DepDepth and RootDep stand for TrDep and ToCo. The exit code is 1 if no task could be built.
+
+    \b
+    probe data build --trees wsj.mrg --output my_tasks
+    probe data build --trees parsed/*.txt.gz --skip-bad --output my_tasks
+    probe data build --conllu de_gsd-ud-train.conllu --output german --train 5000 --dev 500 --test 500
+    probe data build --trees books.txt.gz --given odd_man_out.txt --extend bigram_shift.txt --imbalance 10 -o books
+    probe run --data my_tasks
+    """
+    if bool(trees) == bool(conllu):
+        raise ProbingError("name the corpus with --trees FILE (Penn brackets) or with --conllu FILE, one of the two")
+    from probing.corpus.builders.files import build_files
+
+    sheet = build_files(
+        (trees or conllu) + more,
+        "penn" if trees else "conllu",
+        output,
+        given=given,
+        extended=extended,
+        train=train,
+        dev=dev,
+        test=test,
+        imbalance=imbalance,
+        seed=seed,
+        tasks=tasks,
+        skip_bad=skip_bad,
+        force=force,
+    )
+    click.echo(sheet.to_table())
+    built = sum(one.reason is None for one in sheet.tasks)
+    click.echo(f"\n{output}: {built} task files and datasheet.md")
+    sys.exit(0 if built else 1)
+
+
+@data.command()
+@click.option("--count", type=options.COUNT, default=10, show_default=True, help="Number of sentences.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed: another one gives other sentences.")
+@click.option("--trees", is_flag=True, help="Print Penn-style brackets, as `probe data build --trees` reads them.")
+@click.option("--task", help="Task of the embedded data of which labelled instances are printed instead.")
+def sample(count: int, seed: int, trees: bool, task: str | None) -> None:
+    """Print sentences of the embedded grammar, or instances of the embedded data.
+
+    \b
+    probe data sample --count 5
+    probe data sample --trees --count 100000 --seed 7 > trees.txt
+    probe data sample --task SOMO
+    """
+    if task is not None:
+        if trees:
+            raise ProbingError("--trees and --task exclude each other: a task's instances have no trees")
+        from probing.corpus.mini import sample_task
+
+        for label, tokens in sample_task(task, count, seed=seed):
+            click.echo(f"{label}\t{' '.join(tokens)}")
+        return
+    from probing.corpus.grammar import format_tree, generate
+
+    for sentence in generate(seed, count):
+        click.echo(format_tree(sentence.tree) if trees and sentence.tree else " ".join(sentence.tokens))

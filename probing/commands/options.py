@@ -1,0 +1,106 @@
+"""Options that several commands share, and the types of their values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from probing.config import DEVICES, PRESETS
+from probing.errors import ProbingError
+from probing.registry import AGGREGATORS, COMPARED
+
+FILE = click.Path(path_type=Path, dir_okay=False)
+FOLDER = click.Path(path_type=Path, file_okay=False)
+COUNT = click.IntRange(1)
+MOST_SEEDS = 10_000
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+warn = partial(click.echo, err=True)
+
+
+def join_names(names: Any, last: str = "or") -> str:
+    """Return names as a sentence lists them: a, b or c."""
+    *most, final = names
+    return f"{', '.join(most)} {last} {final}" if most else final
+
+
+def together(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Return a decorator that gives a command several options, in this order."""
+
+    def give(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return give
+
+
+class Jobs(click.ParamType):
+    """A number of processes, or `auto`."""
+
+    name = "N|auto"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | None:
+        return None if value in (None, "auto") else COUNT.convert(value, param, ctx)
+
+
+class Seeds(click.ParamType):
+    """A number of seeds, counted from 0, or a list of them."""
+
+    name = "N|0,1,..."
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        if isinstance(value, tuple):
+            return value
+        try:
+            numbers = [int(part) for part in value.split(",") if part.strip()]
+        except ValueError:
+            numbers = []
+        if not numbers or ("," not in value and not 1 <= numbers[0] <= MOST_SEEDS):
+            raise ProbingError(f"--seeds must be a number of seeds (5 for 0 to 4) or a list (0,1,2). Got {value!r}")
+        return tuple(numbers) if "," in value else tuple(range(numbers[0]))
+
+
+class Shard(click.ParamType):
+    """One of several parts, counted from 1."""
+
+    name = "I/N"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
+        if isinstance(value, tuple):
+            return value
+        number, _, count = value.partition("/")
+        if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
+            raise ProbingError(f"--shard must be a number and how many shards there are, such as 3/8. Got {value!r}")
+        return int(number), int(count)
+
+
+ONE_AGGREGATOR = f"{', '.join(AGGREGATORS.builtins)}, module:Name or file.py:Name"
+TASKS = click.option("--task", "tasks", multiple=True, help="Task by any of its names, or all. [default: all]")
+PRESET = click.option("--preset", help=f"Preset of settings: {join_names(PRESETS)}. [default: the data set's own]")
+DEVICE = click.option(
+    "--device", default="auto", show_default=True, help=f"Device to compute on: {join_names(DEVICES)}."
+)
+RESULTS = click.option("--results", type=FOLDER, default="results", show_default=True, help="Folder of the records.")
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+DATA = together(
+    click.option(
+        "--data", help="Data set: senteval, mini, or a folder of task files. [default: senteval if there, else mini]"
+    ),
+    click.option("--data-dir", type=FOLDER, help="Folder of SentEval's files. [default: data/senteval]"),
+    click.option(
+        "--task-file", "task_files", multiple=True, type=FILE, help="File of your own task, in SentEval's format."
+    ),
+)
+SETTINGS = together(
+    click.option(
+        "--config", "config_file", type=FILE, help="TOML file of settings, with sections [model] and [training]."
+    ),
+    click.option("--set", "settings", multiple=True, metavar="SECTION.KEY=VALUE", help="Value of a single setting."),
+)
+AGGREGATOR_HELP = f"Aggregator: all ({join_names(COMPARED, 'and')}), {ONE_AGGREGATOR}."

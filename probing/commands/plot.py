@@ -1,0 +1,43 @@
+"""`probe plot`: figures for papers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from probing.commands import options
+from probing.report import FIGURES
+
+
+@click.command()
+@click.argument("kind", type=click.Choice(FIGURES))
+@click.option("-o", "--output", type=options.FILE, required=True, help="File of the figure: .svg, .png or .pdf.")
+@options.RESULTS
+@click.option("--task", help="Only task to draw. [default: all that were measured]")
+@click.option("--model", help="Only model to draw, by its name in `probe report`. [default: all]")
+@click.option("--data", help="Data set to draw, if there are several.")
+@click.option("--preset", help="Preset to draw, if there are several.")
+def plot(
+    kind: str,
+    output: Path,
+    results: Path,
+    task: str | None,
+    model: str | None,
+    data: str | None,
+    preset: str | None,
+) -> None:
+    """Draw a figure as wide as a column of a paper.
+
+    dots: accuracies with 95 % intervals; curves: dev accuracy by epoch; confusion: which labels one model confuses on
+    one task; layers: accuracies by task and layer of an encoder. Needs matplotlib: pip install 'probing[plots]'.
+
+    \b
+    probe plot dots -o dots.pdf
+    probe plot curves --task Tense -o curves.svg
+    probe plot confusion --task TrDep --model em -o confusion.png
+    probe plot layers --model bert-base-uncased -o layers.pdf
+    """
+    from probing.report.plots import load_and_plot
+
+    load_and_plot(results, kind, output, task=task, model=model, data=data, preset=preset, on_damaged=options.warn)

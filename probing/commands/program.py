@@ -1,0 +1,93 @@
+"""The program around the commands: mistakes become one line and exit code 2, signals end it in order."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, NoReturn
+
+import click
+
+from probing import __version__
+from probing.errors import ProbingError
+from probing.signals import Terminated, terminable
+
+STOPPED = (130, 143)
+"""Exit codes after Ctrl-C and after SIGTERM."""
+
+
+class Program(click.Group):
+    """A command group that turns a user's mistake into one line and exit code 2."""
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """Run as a program; when it was stopped, end at once: Python would need a second to unload torch."""
+        try:
+            return super().__call__(*arguments, **options)
+        except SystemExit as end:
+            if isinstance(end.code, int) and end.code in STOPPED:
+                with suppress(OSError, ValueError):  # the reader of the output has gone
+                    sys.stdout.flush()
+                    sys.stderr.flush()
+                os._exit(end.code)
+            raise
+
+    def make_context(self, *args: Any, **options: Any) -> click.Context:
+        with _explaining_mistakes():
+            return super().make_context(*args, **options)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            # Stray bytes of a file name are printed as escapes, as on stderr.
+            sys.stdout.reconfigure(errors="backslashreplace")
+        with _explaining_mistakes(), terminable():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _explaining_mistakes() -> Iterator[None]:
+    try:
+        yield
+    except click.exceptions.NoArgsIsHelpError:
+        raise
+    except click.UsageError as error:
+        _end(_describe(error))
+    except ProbingError as error:
+        _end(str(error))
+    except KeyboardInterrupt as stop:
+        sys.exit(STOPPED[isinstance(stop, Terminated)])
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+            _end(f"{error.filename or 'a file'} cannot be written ({error.strerror})")
+        if error.errno in (errno.EACCES, errno.EPERM, errno.ENOTDIR) and error.filename is not None:
+            _end(f"{error.filename} cannot be used ({error.strerror})")
+        raise
+
+
+def _end(line: str) -> NoReturn:
+    click.echo(f"probe: {line}", err=True)
+    sys.exit(2)
+
+
+def _describe(error: click.UsageError) -> str:
+    """Return click's message about a wrong option, in the form of all other mistakes."""
+    message = error.format_message().rstrip(".")
+    command = error.ctx.command_path if error.ctx else "probe"
+    return f"{message[:1].lower()}{message[1:]}. See `{command} --help`"
+
+
+@click.group("probe", cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="probe")
+def main() -> None:
+    """What does this sentence encoder know about language?
+
+    \b
+    probe run --task all --aggregator all    train and score; skips what is already done
+    probe report                             the comparison table across Base, Simple and EM
+    """

@@ -1,0 +1,50 @@
+"""`probe report`: the comparison table of a results folder."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from probing.commands import options
+from probing.errors import ProbingError
+from probing.report import FORMATS
+
+
+@click.command()
+@options.RESULTS
+@click.option("--format", type=click.Choice(FORMATS), default="table", show_default=True, help="Format of the report.")
+@click.option("--compare", "reference", metavar="MODEL", help="Mark figures that differ significantly from this model.")
+@click.option("--against", type=click.Choice(["paper"]), help="Add the paper's figures, and check its claims.")
+@click.option("-o", "--output", type=options.FILE, help="File to write instead of printing to the terminal.")
+def report(results: Path, format: str, reference: str | None, against: str | None, output: Path | None) -> None:
+    """Print the comparison table across Base, Simple, EM and all other models found.
+
+    Each figure has its 95 % interval. The best of a column and all that are not significantly worse are bold.
+
+    \b
+    probe report
+    probe report --compare base
+    probe report --against paper
+    probe report --format latex -o table.tex
+    probe report --format csv | cut -d, -f5,7,11
+    probe report --format html -o report.html
+    """
+    from probing.report.formats import load_and_render
+    from probing.report.writing import write_file
+
+    if format == "html" and output is None and sys.stdout.isatty():
+        raise ProbingError("--format html makes a page, not text for a terminal: add -o report.html")
+    text = load_and_render(
+        results,
+        format,
+        against_paper=against == "paper",
+        reference=reference,
+        colour=output is None and sys.stdout.isatty(),
+        on_damaged=options.warn,
+    )
+    if output is None:
+        click.echo(text)
+    else:
+        write_file(output, f"{text}\n".encode(errors="replace"))

@@ -1,0 +1,182 @@
+"""`probe run`: train and score models, and record the outcome."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from probing.commands import options
+from probing.commands.options import join_names
+from probing.config import BACKENDS, CONTROLS, DTYPES, POOLINGS, PROBES
+from probing.errors import ProbingError
+
+
+@click.command()
+@options.TASKS
+@click.option(
+    "--aggregator",
+    "aggregators",
+    multiple=True,
+    help=f"{options.AGGREGATOR_HELP} [default: all, unless --encoder is given]",
+)
+@click.option("--encoder", "encoders", multiple=True, metavar="SPEC", help="Encoder to probe: see `probe encoders`.")
+@click.option("--layer", metavar="0..n|all|last", help="Layer of a Hugging Face model to probe. [default: last]")
+@click.option(
+    "--pooling", metavar="|".join(POOLINGS), help="Pooling over a Hugging Face model's tokens. [default: mean]"
+)
+@click.option("--dtype", metavar="|".join(DTYPES), help="Type in which frozen vectors are kept. [default: float32]")
+@click.option(
+    "--probe",
+    metavar="|".join(PROBES),
+    help="Classifier on frozen vectors; the last two are SentEval's, with nhid 0 and 50. [default: mlp]",
+)
+@click.option("--fine-tune", is_flag=True, help="Train the encoder, a torch module, together with the head.")
+@click.option(
+    "--control",
+    "controls",
+    multiple=True,
+    metavar="|".join(CONTROLS),
+    help="Control to measure as well: labels that can only be memorised, or the untrained encoder. Can be repeated.",
+)
+@click.option("--baselines", is_flag=True, help="Probe sentence length and a bag of words as well.")
+@click.option("--mdl", is_flag=True, help="Measure the description length by online coding as well.")
+@options.DATA
+@options.PRESET
+@options.SETTINGS
+@click.option(
+    "--layers-with-aggregator", metavar="1,2", help="Layers that have the aggregator; the others stay linear."
+)
+@click.option("--seed", "single_seeds", multiple=True, type=int, help="Seed of a run. Can be repeated. [default: 0]")
+@click.option(
+    "--seeds", type=options.Seeds(), default=(), help="Number of seeds (5 for 0 to 4), or a list of them (0,1,2)."
+)
+@options.DEVICE
+@click.option(
+    "--jobs",
+    type=options.Jobs(),
+    default="auto",
+    show_default=True,
+    help="Number of cells at a time, each in its own process.",
+)
+@options.RESULTS
+@click.option("--force", is_flag=True, help="Run cells again that are already recorded.")
+@click.option(
+    "--backend",
+    default=BACKENDS[0],
+    show_default=True,
+    help=f"Place where cells run: {BACKENDS[0]} (processes of this machine), {join_names(BACKENDS[1:])}.",
+)
+@click.option(
+    "--address",
+    metavar="HOST:PORT",
+    help="Address of the Ray or Dask cluster. [default for ray: this machine's]",
+)
+@click.option(
+    "--gpus-per-cell",
+    type=click.FloatRange(0),
+    default=0.0,
+    help="GPUs per cell on a cluster; 0.5 lets two cells share one.",
+)
+@click.option("--shard", type=options.Shard(), help="Shard to run: one of N fixed parts of the cells, counted from 1.")
+@click.option("--plan", is_flag=True, help="Print the cells and an estimate of the time; record nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON.")
+@click.option("-q", "--quiet", is_flag=True, help="Print warnings and errors only.")
+@click.option("-v", "--verbose", is_flag=True, help="Print a line for every epoch.")
+def run(
+    tasks: tuple[str, ...],
+    aggregators: tuple[str, ...],
+    encoders: tuple[str, ...],
+    layer: str | None,
+    pooling: str | None,
+    dtype: str | None,
+    probe: str | None,
+    fine_tune: bool,
+    controls: tuple[str, ...],
+    baselines: bool,
+    mdl: bool,
+    data: str | None,
+    data_dir: Path | None,
+    task_files: tuple[Path, ...],
+    preset: str | None,
+    config_file: Path | None,
+    settings: tuple[str, ...],
+    layers_with_aggregator: str | None,
+    single_seeds: tuple[int, ...],
+    seeds: tuple[int, ...],
+    device: str,
+    jobs: int | None,
+    results: Path,
+    force: bool,
+    backend: str,
+    address: str | None,
+    gpus_per_cell: float,
+    shard: tuple[int, int] | None,
+    plan: bool,
+    as_json: bool,
+    quiet: bool,
+    verbose: bool,
+) -> None:
+    """Train and score one model per task, aggregator or encoder, and seed.
+
+    Cells that are already recorded are skipped, so the same command goes on after an interruption. Several commands
+    may work on one --results folder at a time, also from several machines: they divide the cells among them.
+    The exit code is 0, or 1 if a training failed, 2 for a mistake in the input, 130 after Ctrl-C, 143 after SIGTERM.
+
+    \b
+    probe run --task all --aggregator all
+    probe run --task Tense --task SubNm --aggregator em --seeds 5
+    probe run --data my_tasks/ --preset small --set training.max_epochs=5
+    probe run --task-file my_task.tsv --aggregator my_file.py:MyAggregator
+    probe run --encoder bag-of-words --encoder my_file.py:MyEncoder --probe linear
+    probe run --encoder huggingface:my_model/ --layer all --pooling cls
+    probe run --control random-labels --control random-encoder --baselines --mdl
+    probe run --task all --seeds 5 --plan
+    probe run --task all --seeds 5 --backend ray --address 10.0.0.1:6379 --gpus-per-cell 1
+    probe run --task all --seeds 5 --shard $SLURM_ARRAY_TASK_ID/8     (sbatch --array=1-8)
+    """
+    from probing.display import Display
+    from probing.experiments import running
+    from probing.experiments.options import DataOptions, Experiment, ModelOptions, Place, SettingOptions
+
+    if as_json and not plan:
+        raise ProbingError("--json goes with --plan. For results as JSON, see `probe report --format json`")
+    if layers_with_aggregator is not None:
+        settings += (f"model.layers_with_aggregator={layers_with_aggregator}",)
+    experiment = Experiment(
+        models=ModelOptions(
+            aggregators=aggregators,
+            encoders=encoders,
+            layer=layer,
+            pooling=pooling,
+            dtype=dtype,
+            probe=probe,
+            fine_tune=fine_tune,
+            controls=controls,
+            baselines=baselines,
+            mdl=mdl,
+        ),
+        data=DataOptions(tasks=tasks, data=data, data_dir=data_dir, task_files=task_files),
+        settings=SettingOptions(
+            preset=preset, config_file=config_file, settings=settings, seeds=(*single_seeds, *seeds) or (0,)
+        ),
+    )
+    place = Place(
+        results=results,
+        device=device,
+        jobs=jobs,
+        backend=backend,
+        address=address,
+        gpus_per_cell=gpus_per_cell,
+        shard=shard,
+        force=force,
+    )
+    display = Display(verbosity=verbose - quiet)
+    if plan:
+        planned = running.plan(experiment, place, display)
+        click.echo(json.dumps(planned.as_dict(), indent=2) if as_json else planned.text())
+        return
+    summary = running.run(experiment, place, display)
+    sys.exit(1 if summary.failed else 0)

@@ -1,0 +1,176 @@
+"""Parsed sentences become task files, in two passes and in constant memory.
+
+The first pass (survey.py) reads each sentence once, counts words, lengths and labels, and writes the sentences'
+annotations (constituency.py, dependency.py) to a temporary file. The second pass draws a bounded sample for each task
+(drawing.py, sampling.py) by the task's own design (surface.py, syntactic.py, semantic.py, odd_man_out.py), and makes a
+balanced task of it. The same sentences, sizes and seed make the same bytes, in any order of the sentences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from probing.corpus.builders import odd_man_out, semantic, surface, syntactic
+from probing.corpus.builders.drawing import Sampler, SamplingDesign
+from probing.corpus.builders.folder import fill_folder
+from probing.corpus.builders.given import Given
+from probing.corpus.builders.sampling import CannotBuildError, Sizes
+from probing.corpus.builders.survey import OnProgress, Survey, take_survey
+from probing.corpus.datasheet import Datasheet, TaskSheet, describe_task
+from probing.corpus.instances import Splits, format_splits
+from probing.corpus.readers import ParsedSentence
+from probing.errors import ProbingError
+from probing.tasks.table import COUNTERPARTS, TASKS, Task, get_tasks
+
+BUILDERS: Mapping[str, Callable[[Survey, Sizes], SamplingDesign]] = {
+    "SeLen": surface.sentence_length,
+    "WC": surface.word_content,
+    "TrDep": syntactic.tree_depth,
+    "ToCo": syntactic.top_constituents,
+    "BShif": syntactic.bigram_shift,
+    "Tense": semantic.past_present,
+    "SubNm": semantic.subject_number,
+    "ObjNm": semantic.object_number,
+    "SOMO": odd_man_out.odd_man_out,
+    "CoIn": semantic.coordination_inversion,
+    "DepDepth": syntactic.tree_depth,
+    "RootDep": syntactic.top_constituents,
+}
+"""Task -> function that returns its sampling design."""
+_COUNTERPART = {"TrDep": "DepDepth", "ToCo": "RootDep"}
+"""Task on constituency trees -> its counterpart on dependency trees."""
+
+
+def build(
+    sentences: Iterable[ParsedSentence],
+    output: Path,
+    *,
+    train: int = 100_000,
+    dev: int = 10_000,
+    test: int = 10_000,
+    seed: int = 0,
+    tasks: Sequence[str] | None = None,
+    imbalance: int = 1,
+    given: Mapping[str, Given] | None = None,
+    source: Mapping[str, Any] | None = None,
+    progress: OnProgress | None = None,
+) -> Datasheet:
+    """Write the task files and a datasheet into a folder, and remove the files of other tasks from it.
+
+    given: task -> an existing file of the task, to use as it is or to extend with training instances.
+    """
+    for name, size in (("train", train), ("dev", dev), ("test", test)):
+        if size < 1:
+            raise ProbingError(f"--{name} must be 1 or more. Got {size}")
+    sizes = Sizes(train, dev, test, imbalance)
+    with fill_folder(output) as aside:
+        with closing(take_survey(sentences, seed=seed, progress=progress)) as survey:
+            if not survey.sentences:
+                raise ProbingError("there is no sentence to build from. Name files with trees in them")
+            chosen = choose_tasks(tasks, survey.dependencies)
+            sheets = _build_tasks(survey, aside, chosen, given or {}, sizes, seed, progress)
+        sheet = Datasheet(
+            # The count of bad trees is a Counter that was filled during the reading.
+            source={key: dict(value) if isinstance(value, Mapping) else value for key, value in (source or {}).items()},
+            options={"train": train, "dev": dev, "test": test, "imbalance": imbalance, "seed": seed},
+            corpus={
+                "trees": "dependencies" if survey.dependencies else "constituents",
+                "sentences": survey.sentences,
+                "tokens": survey.tokens,
+                "sentences_of_5_to_28_tokens": survey.kept,
+                "dropped": dict(sorted(survey.dropped.items())),
+            },
+            tasks=sheets,
+        )
+        _write(aside / "datasheet.md", sheet.to_markdown())
+        _write(aside / "datasheet.json", sheet.to_json())
+    return sheet
+
+
+def choose_tasks(names: Sequence[str] | None, dependencies: bool) -> list[Task]:
+    """Return the tasks to build: the named ones, or all ten in the form that fits the kind of trees."""
+    if names is not None and [name.lower() for name in names] != ["all"]:
+        return get_tasks(names)
+    by_name = {task.name: task for task in TASKS + COUNTERPARTS}
+    return [by_name[_COUNTERPART.get(task.name, task.name)] if dependencies else task for task in TASKS]
+
+
+def _build_tasks(
+    survey: Survey,
+    folder: Path,
+    tasks: Sequence[Task],
+    given: Mapping[str, Given],
+    sizes: Sizes,
+    seed: int,
+    progress: OnProgress | None,
+) -> list[TaskSheet]:
+    designs: dict[str, SamplingDesign] = {}
+    failures: dict[str, str] = {}
+    for task in tasks:
+        if task.name in given and not given[task.name].extended:
+            continue
+        try:
+            designs[task.name] = _make_design(task, survey, sizes)
+        except CannotBuildError as error:
+            failures[task.name] = str(error)
+    samplers = {name: Sampler(name, design) for name, design in designs.items()}
+    _draw(survey, samplers, progress)
+    sheets = []
+    for number, task in enumerate(tasks):
+        if progress is not None:
+            progress("writing", number, len(tasks))
+        splits: Splits | None = None
+        if task.name in designs:
+            try:
+                drawn = samplers.pop(task.name).draw(survey)
+                splits = designs[task.name].assemble(drawn, Random(f"{seed}/{task.name}"))
+            except CannotBuildError as error:
+                failures[task.name] = str(error)
+        sheets.append(_write_task(task, folder, splits, designs.get(task.name), given.get(task.name), failures, survey))
+    return sheets
+
+
+def _write_task(
+    task: Task,
+    folder: Path,
+    built: Splits | None,
+    design: SamplingDesign | None,
+    given: Given | None,
+    failures: Mapping[str, str],
+    survey: Survey,
+) -> TaskSheet:
+    path = folder / f"{task.file}.txt"
+    if given is not None:
+        splits = given.extend(built) if built else given.splits
+        given.write(path, splits)
+        settings, dropped = given.describe(splits, failures.get(task.name)), {}
+    elif built is not None and design is not None:
+        _write(path, format_splits(built))
+        splits, settings, dropped = built, design.settings, dict(design.dropped)
+    else:
+        return TaskSheet(task=task.name, file=path.name, reason=failures[task.name])
+    return describe_task(task, path, splits, settings=settings, dropped=dropped, frequencies=survey.folded)
+
+
+def _make_design(task: Task, survey: Survey, sizes: Sizes) -> SamplingDesign:
+    if survey.dependencies and task.name in _COUNTERPART:
+        raise CannotBuildError(f"it needs constituency trees; its counterpart here is {_COUNTERPART[task.name]}")
+    if not survey.dependencies and task.name in _COUNTERPART.values():
+        raise CannotBuildError("it needs dependency trees")
+    return BUILDERS[task.name](survey, sizes)
+
+
+def _draw(survey: Survey, samplers: Mapping[str, Sampler], progress: OnProgress | None) -> None:
+    for number, (place, priority, sentence) in enumerate(survey.records(), 1):
+        for sampler in samplers.values():
+            sampler.offer(place, priority, sentence)
+        if progress is not None and number % 1000 == 0:
+            progress("sampling", number, survey.kept)
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8", newline="\n")

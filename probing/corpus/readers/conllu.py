@@ -1,0 +1,131 @@
+"""Reader of CoNLL-U: words as written, with universal tags, heads, relations and features.
+
+A multiword token that is spelled like its words together (`didn't` = `did` + `n't`, `darle` = `dar` + `le`) is split
+into them, as SentEval's files split at clitics. Any other (`du` = `de` + `le`) stays one token, as written, with the
+tag, head and relation of that one of its words which is nearest to the root (the first of several).
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from probing.corpus.readers.parsed_text import BadTreeError, NumberedLines, Parse, ParsedSentence, tokenise
+
+
+def read_blocks(lines: NumberedLines) -> Iterator[tuple[int, Parse]]:
+    """Yield, for each block of a CoNLL-U file, the number of its first line and a function that parses it."""
+    start, block = 0, list[str]()
+    for number, line in lines:
+        if line.strip():
+            start = start if block else number
+            block.append(line)
+        elif block:
+            yield start, _parser("".join(block))
+            block = []
+    if block:
+        yield start, _parser("".join(block))
+
+
+def _parser(block: str) -> Parse:
+    return lambda: parse_block(block)
+
+
+@dataclass(slots=True)
+class _Word:
+    """A word of a block."""
+
+    form: str
+    tag: str
+    head: int
+    relation: str
+    features: dict[str, str]
+
+
+def parse_block(block: str) -> ParsedSentence:
+    """Return the sentence of one CoNLL-U block."""
+    import conllu
+    from conllu.exceptions import ParseException
+
+    try:
+        rows = [row for sentence in conllu.parse_incr(io.StringIO(block)) for row in sentence]
+    except (ParseException, ValueError) as error:
+        raise BadTreeError(f"not CoNLL-U ({str(error).splitlines()[0]})") from None
+    words = [_read_word(row) for row in rows if isinstance(row["id"], int)]
+    if not words:
+        raise BadTreeError("a block without words")
+    if [row["id"] for row in rows if isinstance(row["id"], int)] != list(range(1, len(words) + 1)):
+        raise BadTreeError("the words are not numbered 1, 2, 3, …")
+    _check_heads([word.head for word in words])
+    words = _join(words, [row for row in rows if isinstance(row["id"], tuple) and row["id"][1] == "-"])
+    _check_heads([word.head for word in words])
+    return ParsedSentence(
+        tokens=tokenise([word.form for word in words]),
+        tags=tuple(word.tag for word in words),
+        heads=tuple(word.head for word in words),
+        relations=tuple(word.relation for word in words),
+        features=tuple(word.features for word in words),
+    )
+
+
+def _read_word(row: Any) -> _Word:
+    if row.get("head") is None or row.get("deprel") in (None, "", "_"):
+        raise BadTreeError(f"word {row['id']} has no head or no relation")
+    features = {str(name): str(value) for name, value in (row.get("feats") or {}).items() if value is not None}
+    return _Word(row["form"], row.get("upos") or "X", row["head"], row["deprel"], features)
+
+
+def _check_heads(heads: list[int]) -> None:
+    for place, head in enumerate(heads, 1):
+        if not 0 <= head <= len(heads):
+            raise BadTreeError(f"a head ({head}) outside of the sentence")
+        above = head
+        for _ in heads:
+            if above == 0:
+                break
+            above = heads[above - 1]
+        else:
+            raise BadTreeError(f"word {place} hangs on itself")
+    if 0 not in heads:
+        raise BadTreeError("no word is the root")
+
+
+def _join(words: list[_Word], ranges: list[Any]) -> list[_Word]:
+    """Return the words, those of each multiword token that is spelled differently replaced by that token."""
+    place_of = list(range(len(words) + 1))
+    joined = dict(enumerate(words, 1))
+    taken: set[int] = set()
+    for row in ranges:
+        first, _, last = row["id"]
+        if not 1 <= first < last <= len(words):
+            raise BadTreeError(f"a multiword token {first}-{last} outside of the sentence")
+        inside = range(first, last + 1)
+        if not taken.isdisjoint(inside):
+            raise BadTreeError(f"a multiword token {first}-{last} that overlaps with another one")
+        taken.update(inside)
+        if "".join(words[place - 1].form for place in inside).lower() == row["form"].lower():
+            continue
+        top = min(inside, key=lambda place: _distance(words, place))
+        joined[first] = _Word(row["form"], *(_values(words[top - 1])))
+        for place in inside:
+            place_of[place] = first
+            if place > first:
+                joined.pop(place, None)
+    new_place = {old: new for new, old in enumerate(sorted(joined), 1)} | {0: 0}
+    for place in sorted(joined):
+        joined[place].head = new_place[place_of[joined[place].head]]
+    return [joined[place] for place in sorted(joined)]
+
+
+def _distance(words: list[_Word], place: int) -> int:
+    """Return the number of steps from a word to the root."""
+    distance = 0
+    while place := words[place - 1].head:
+        distance += 1
+    return distance
+
+
+def _values(word: _Word) -> tuple[str, int, str, dict[str, str]]:
+    return word.tag, word.head, word.relation, word.features

@@ -1,0 +1,113 @@
+"""Files of parsed text are read sentence by sentence, in either format, gzipped or not.
+
+A file of any size is read in constant memory: only the current tree is held. Both readers use the tokenisation of
+SentEval's files, so that vectors and vocabularies fit either: words as written, split at clitics, `didn 't` for
+Penn's `did n't`, `"` for Penn's two kinds of quotes, brackets unescaped.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Literal, cast
+
+from probing.errors import ProbingError
+from probing.storage.reading import decode_line, iterate_bytes, open_file
+
+Tree = tuple[str, "tuple[Tree, ...] | str"]
+"""A constituency tree: (label, children), or (tag, word) at the leaves."""
+
+Format = Literal["penn", "conllu"]
+"""Format of a file: Penn-style brackets or CoNLL-U."""
+NumberedLines = Iterable[tuple[int, str]]
+"""Lines of a file, each with its number, counted from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedSentence:
+    """A sentence with its parse: either a constituency tree, or heads, relations and features."""
+
+    tokens: tuple[str, ...]
+    tags: tuple[str, ...]
+    """Part-of-speech tags: Penn tags with a constituency tree, universal tags with dependencies."""
+    tree: Tree | None = None
+    heads: tuple[int, ...] | None = None
+    """Position (from 1) of each token's head; 0 for the root."""
+    relations: tuple[str, ...] | None = None
+    """Relation of each token to its head."""
+    features: tuple[Mapping[str, str], ...] | None = None
+    """Morphological features of each token."""
+
+
+Parse = Callable[[], ParsedSentence]
+"""Function that returns a sentence or raises BadTreeError."""
+
+
+class BadTreeError(Exception):
+    """A tree cannot be read; the text is the reason."""
+
+
+def read_sentences(
+    path: Path,
+    format: Format,
+    *,
+    skipped: Counter[str] | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Iterator[ParsedSentence]:
+    """Yield the sentences of a file.
+
+    skipped: counts the bad trees by reason; without it, a bad tree is an error.
+    progress: called now and then with the number of bytes read so far.
+    """
+    from probing.corpus.readers.brackets import read_brackets
+    from probing.corpus.readers.conllu import read_blocks
+
+    lines = read_lines(path, progress)
+    for number, parse in read_brackets(lines) if format == "penn" else read_blocks(lines):
+        try:
+            sentence = parse()
+        except BadTreeError as error:
+            if skipped is None:
+                raise ProbingError(
+                    f"{path}:{number}: {error}. Correct the tree, or leave bad trees out with --skip-bad"
+                ) from None
+            skipped[str(error)] += 1
+        else:
+            yield sentence
+
+
+def read_lines(path: Path, progress: Callable[[int], None] | None = None) -> Iterator[tuple[int, str]]:
+    """Yield the number and the text of each line of a text file, gzipped or not."""
+    with open_file(path) as raw:
+        packed = raw.read(2) == b"\x1f\x8b"
+        raw.seek(0)
+        file = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if packed else raw
+        try:
+            for number, line in iterate_bytes(file, path):
+                if progress is not None and number % 1000 == 0:
+                    progress(raw.tell())
+                yield number, decode_line(path, number, line).rstrip("\r\n") + "\n"
+            if progress is not None:
+                progress(raw.tell())
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise ProbingError(f"{path}: the gzip file is damaged ({error}). Get or make it again") from None
+        except OSError as error:
+            raise ProbingError(f"{path}: cannot be read ({error.strerror or error})") from None
+
+
+def tokenise(words: Sequence[str]) -> tuple[str, ...]:
+    """Return words in the tokenisation of SentEval's files, in which Penn's `did n't` is `didn 't`."""
+    tokens: list[str] = []
+    for word in words:
+        if len(word) == 3 and tokens and word.lower() in ("n't", "n’t"):
+            tokens[-1] += word[0]
+            word = word[1:]
+        parts = word.split()
+        if not parts:
+            raise BadTreeError("a word is empty")
+        tokens.append("_".join(parts))
+    return tuple(tokens)

@@ -1,0 +1,284 @@
+"""Frozen vectors: computed once, kept as safetensors, read by mapping the files into memory.
+
+An entry of the cache is a folder, called after a hash of everything that can change the vectors. While it is being
+filled its name ends in `.partial`, so that an interrupted embedding goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from filelock import FileLock, Timeout
+from numpy.typing import NDArray
+from torch import Tensor
+
+from probing.encoders.encoder import Recipe, as_matrix
+from probing.encoders.senteval import BatcherEncoder
+from probing.encoders.vector_files import PROGRESS, VectorFiles
+from probing.errors import ProbingError
+from probing.storage import cache_folder, write_atomically, writing
+from probing.tasks import SPLITS, IndexedTask, Task, iterate_lines
+
+FORMAT = 2
+"""Rises when entries change their form."""
+BATCH = 256
+"""Sentences that an encoder is given at a time."""
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """The vectors of one encoder for one task file."""
+
+    folder: Path
+    about: Mapping[str, Any]
+
+    @classmethod
+    def build(cls, recipe: Recipe, data: IndexedTask, dtype: str) -> Entry:
+        """Return where the vectors belong; they may not be there yet.
+
+        Where all layers of an encoder are there, they serve for any of them.
+        """
+        about = {
+            "format": FORMAT,
+            "encoder": recipe.name,
+            "version": recipe.version,
+            "settings": dict(recipe.settings),
+            "weights_seed": recipe.weights_seed,
+            "dtype": dtype,
+            "data": data.sha256,
+        }
+        everything = cls._of_layers(about, recipe.all_layers)
+        return everything if everything.is_complete else cls._of_layers(about, recipe.layers)
+
+    @classmethod
+    def _of_layers(cls, about: Mapping[str, Any], layers: tuple[int, ...] | None) -> Entry:
+        about = {**about, "layers": layers and list(layers)}
+        key = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
+        return cls(cache_folder("vectors") / key[:32], about)
+
+    @property
+    def partial(self) -> Path:
+        return self.folder.with_name(f"{self.folder.name}.partial")
+
+    @property
+    def is_complete(self) -> bool:
+        return os.path.isfile(self.folder / "about.json")  # never an error, as where the cache cannot be looked into
+
+    def file(self, layer: int | None) -> Path:
+        """Return the file of a layer's vectors."""
+        return self.folder / _file_name(layer)
+
+    def open(self, layer: int | None) -> dict[str, Tensor]:
+        """Map the splits' vectors (S, dim) into memory."""
+        from safetensors import SafetensorError, safe_open
+
+        path = self.file(layer)
+        try:
+            with safe_open(path, framework="pt") as tensors:
+                return {split: tensors.get_tensor(split) for split in SPLITS}
+        except (OSError, SafetensorError) as error:
+            raise ProbingError(
+                f"{path}: the cached vectors cannot be read ({error}). `probe cache clear` and start the run again"
+            ) from None
+
+
+def embed(
+    entry: Entry,
+    encoder: Any,
+    task: Task,
+    data: IndexedTask,
+    on_progress: Callable[[int], None] = lambda rows: None,
+) -> None:
+    """Fill the entry with the vectors of all sentences of a task, going on where an earlier attempt stopped."""
+    name, layers, dtype = (entry.about[key] for key in ("encoder", "layers", "dtype"))
+    with _lock(entry.partial, f"{task.name} {name}"):
+        if entry.is_complete:  # another process was quicker
+            return
+        counts = {split: len(data.splits[split]) for split in SPLITS}
+        total = sum(counts.values())
+        file_names = [_file_name(layer) for layer in layers or [None]]
+        with VectorFiles.open(entry.partial, file_names, counts, dtype) as files:
+            about = {**entry.about, "task": task.name, "sentences": total}
+            with writing(entry.partial, "vectors"):
+                write_atomically(entry.partial / "about.json", json.dumps(about, indent=1) + "\n")
+            encode = _make_encode(name, encoder, task, data)
+            on_progress(files.rows)
+            for start in range(files.rows, total, BATCH):
+                stop = min(start + BATCH, total)
+                batch = f"batch {start // BATCH + 1} of {task.name} (sentences {start + 1} to {stop})"
+                with _blaming(f"encoder {name!r}, {batch}: encode"):
+                    vectors = encode(start, stop)
+                shape: dict[str, Any] = {"layers": layers and len(layers), "dim": files.dim or None, "dtype": dtype}
+                files.append(as_matrix(name, batch, stop - start, vectors, **shape))
+                on_progress(files.rows)
+        shutil.rmtree(entry.folder, ignore_errors=True)  # what is left of an entry that was being deleted
+        with writing(entry.folder, "vectors"):
+            entry.partial.rename(entry.folder)
+
+
+@contextmanager
+def _lock(partial: Path, what: str) -> Iterator[None]:
+    """Keep others from the same vectors; where one is at them, wait."""
+    lock = _lock_of(partial)
+    with writing(partial.parent, "vectors"):
+        partial.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            held = lock.acquire(timeout=0)
+        except Timeout:
+            logger.info("%s: another process is embedding the same sentences; waiting for it", what)
+            held = lock.acquire()
+    with held:
+        yield
+        Path(lock.lock_file).unlink(missing_ok=True)  # after a failure it stays: others may be waiting for it
+
+
+def _lock_of(partial: Path) -> FileLock:
+    return FileLock(f"{partial}.lock")
+
+
+@contextmanager
+def _blaming(what: str) -> Iterator[None]:
+    """Turn whatever breaks in a user's encoder into one line."""
+    try:
+        yield
+    except ProbingError:
+        raise
+    except Exception as error:
+        raise ProbingError(f"{what} failed: {type(error).__name__}: {error}") from error
+
+
+def _make_encode(name: str, encoder: Any, task: Task, data: IndexedTask) -> Callable[[int, int], Any]:
+    """Return a function that gives what the encoder returns for a range of sentences."""
+    if hasattr(encoder, "rows"):
+        return _make_lookup(name, encoder.rows(task, data.path), data.path)
+    if isinstance(encoder, BatcherEncoder):
+        encoder.begin(task)
+    if hasattr(encoder, "prepare"):
+        with _blaming(f"encoder {name!r}, {task.name}: prepare"):
+            encoder.prepare(list(_sentences(data, 0, sum(map(len, data.splits.values())))))
+    return lambda start, stop: encoder.encode(list(_sentences(data, start, stop)))
+
+
+def _make_lookup(name: str, matrix: NDArray[Any], path: Path) -> Callable[[int, int], Any]:
+    """Return a function that gives the rows of a range of sentences, where row i is for line i of the task file."""
+    places = np.array([list(SPLITS).index(line.partition("\t")[0]) for _, line in iterate_lines(path)])
+    order = np.argsort(places, kind="stable")
+    if len(matrix) != len(order):
+        raise ProbingError(f"encoder {name!r}: {path} has {len(order)} lines, but there are vectors for {len(matrix)}")
+
+    def look_up(start: int, stop: int) -> NDArray[Any]:
+        block = matrix[order[start:stop]]
+        if len(wrong := np.flatnonzero(~np.isfinite(block).all(1))):
+            line = order[start + wrong[0]] + 1
+            raise ProbingError(
+                f"encoder {name!r}: the vector of {path}:{line} is not finite (it holds NaN or infinity)"
+            )
+        return block
+
+    return look_up
+
+
+def _sentences(data: IndexedTask, start: int, stop: int) -> Iterator[list[str]]:
+    """Yield a range of the sentences of train, dev and test, laid end to end."""
+    for split in SPLITS:
+        packed = data.splits[split]
+        for row in range(max(start, 0), min(stop, len(packed))):
+            yield [
+                data.words[word - 1] for word in packed.tokens[packed.offsets[row] : packed.offsets[row + 1]].tolist()
+            ]
+        start, stop = start - len(packed), stop - len(packed)
+
+
+def _file_name(layer: int | None) -> str:
+    return "vectors.safetensors" if layer is None else f"layer-{layer}.safetensors"
+
+
+@dataclass(frozen=True, slots=True)
+class Cached:
+    """What `probe cache list` shows of an entry."""
+
+    encoder: str
+    task: str
+    sentences: int
+    rows: int
+    """Of the sentences, those that are embedded."""
+    dim: int
+    layers: int
+    dtype: str
+    size: int
+    """In bytes."""
+    folder: Path
+
+    @classmethod
+    def read(cls, folder: Path) -> Cached:
+        """Return what is known of a folder of the cache; of a damaged one that is only its size."""
+        size = sum(path.stat().st_size for path in folder.glob("*.safetensors"))
+        try:
+            about = json.loads((folder / "about.json").read_text("utf-8"))
+            noted = folder / PROGRESS
+            progress = json.loads(noted.read_text("utf-8")) if noted.is_file() else {"rows": 0, "dim": 0}
+            layers = len(about["layers"] or [None])
+            facts = (about["encoder"], about["task"], about["sentences"], progress["rows"], progress["dim"], layers)
+            return cls(*facts, about["dtype"], size, folder)
+        except (OSError, ValueError, KeyError, TypeError):
+            return cls("?", "?", 0, 0, 0, 0, "?", size, folder)
+
+    @property
+    def is_complete(self) -> bool:
+        return 0 < self.sentences == self.rows
+
+
+def list_cached() -> list[Cached]:
+    """Return the entries of the cache, whole or not, the largest first."""
+    entries = [Cached.read(folder) for folder in cache_folder("vectors").glob("*") if folder.is_dir()]
+    return sorted(entries, key=lambda entry: (-entry.size, str(entry.folder)))
+
+
+def describe_cached() -> list[tuple[str, str, str, int, int, str, float, str]]:
+    """Return the entries as rows of a table."""
+    return [
+        (
+            entry.encoder,
+            entry.task,
+            f"{entry.sentences}" if entry.is_complete else f"{entry.rows} of {entry.sentences}",
+            entry.dim,
+            entry.layers,
+            entry.dtype,
+            entry.size / 1e6,
+            entry.folder.name[:12],
+        )
+        for entry in list_cached()
+    ]
+
+
+def clear_cached(encoder: str | None = None) -> tuple[int, int]:
+    """Delete the entries of an encoder, or all; return how many there were and how many bytes they took."""
+    entries = list_cached()
+    chosen = [entry for entry in entries if encoder in (None, entry.encoder)]
+    if encoder is not None and not chosen:
+        known = sorted({entry.encoder for entry in entries} - {"?"})
+        raise ProbingError(f"no cached vectors of encoder {encoder!r}. Cached: {', '.join(known) or 'nothing'}")
+    for entry in chosen:
+        lock = _lock_of(entry.folder)
+        try:
+            with lock.acquire(timeout=0):
+                (entry.folder / "about.json").unlink(missing_ok=True)  # first: without it nothing counts as there
+                shutil.rmtree(entry.folder)
+                Path(lock.lock_file).unlink(missing_ok=True)
+        except Timeout:
+            raise ProbingError(
+                f"{entry.task} {entry.encoder} is being embedded by another process. Wait for it, or stop it first"
+            ) from None
+    return len(chosen), sum(entry.size for entry in chosen)

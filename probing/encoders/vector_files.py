@@ -1,0 +1,127 @@
+"""Safetensors files that are filled row by row, and left and taken up again at any row.
+
+A file holds the vectors of all sentences end to end, train, dev, test, which are its tensors `tr`, `va` and `te`.
+No more than one block of rows is ever in memory; `progress.json` beside the files says how many rows are safe.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from io import FileIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from probing.storage import write_atomically, writing
+
+SECONDS_BETWEEN_SAVES = 2.0
+SAFETENSORS_DTYPES = {"float32": "F32", "float16": "F16"}
+"""Names of the types in safetensors files."""
+PROGRESS = "progress.json"
+
+
+class VectorFiles:
+    """Files of one shape, one for each layer, with room for all rows."""
+
+    def __init__(self, folder: Path, names: Sequence[str], counts: Mapping[str, int], dtype: str) -> None:
+        self.folder, self.names, self.counts, self.dtype = folder, names, counts, dtype
+        self.rows = self.dim = 0
+        self._files: list[FileIO] = []
+        self._saved = time.monotonic()
+
+    @classmethod
+    @contextmanager
+    def open(cls, folder: Path, names: Sequence[str], counts: Mapping[str, int], dtype: str) -> Iterator[VectorFiles]:
+        """Give files that go on after the last row that is safe, and save their place when they are left."""
+        files = cls(folder, names, counts, dtype)
+        try:
+            files._resume()
+        except (OSError, ValueError, KeyError, TypeError):  # nothing there yet, or damaged
+            files._close()
+            shutil.rmtree(folder, ignore_errors=True)
+            with writing(folder, "vectors"):
+                folder.mkdir(parents=True)
+            files = cls(folder, names, counts, dtype)
+        try:
+            yield files
+        finally:
+            try:
+                with writing(folder, "vectors"):
+                    files._save()
+            finally:
+                files._close()
+
+    def append(self, vectors: NDArray[Any]) -> None:
+        """Write the vectors (n, layers, dim) of the next rows."""
+        with writing(self.folder, "vectors"):
+            if not self._files:
+                self.dim = vectors.shape[2]
+                self._create()
+            for layer, file in enumerate(self._files):
+                block = vectors[:, layer].tobytes()
+                while block:
+                    block = block[file.write(block) :]
+            self.rows += len(vectors)
+            if time.monotonic() - self._saved > SECONDS_BETWEEN_SAVES:
+                self._save()
+
+    def _resume(self) -> None:
+        progress = json.loads((self.folder / PROGRESS).read_text(encoding="utf-8"))
+        self.rows, self.dim = int(progress["rows"]), int(progress["dim"])
+        for name in self.names:
+            file = FileIO(self.folder / name, "r+")
+            self._files.append(file)
+            header = self._header()
+            if file.read(len(header)) != header or os.fstat(file.fileno()).st_size != len(header) + self._size():
+                raise ValueError(f"{name} is not the file that was left")
+            file.seek(len(header) + self.rows * self._width)
+
+    def _create(self) -> None:
+        header = self._header()
+        for name in self.names:
+            file = FileIO(self.folder / name, "w")
+            self._files.append(file)
+            file.write(header)
+            file.truncate(len(header) + self._size())
+
+    def _save(self) -> None:
+        """Bring the rows to the disk, then the note of how many there are."""
+        if not self.rows:
+            return
+        for file in self._files:
+            os.fsync(file.fileno())
+        with suppress(OSError):  # the last note still holds
+            write_atomically(self.folder / PROGRESS, json.dumps({"rows": self.rows, "dim": self.dim}))
+        self._saved = time.monotonic()
+
+    def _close(self) -> None:
+        for file in self._files:
+            file.close()
+
+    @property
+    def _width(self) -> int:
+        return self.dim * np.dtype(self.dtype).itemsize
+
+    def _size(self) -> int:
+        return sum(self.counts.values()) * self._width
+
+    def _header(self) -> bytes:
+        tensors, start = {}, 0
+        for name, rows in self.counts.items():
+            stop = start + rows * self._width
+            tensors[name] = {
+                "dtype": SAFETENSORS_DTYPES[self.dtype],
+                "shape": [rows, self.dim],
+                "data_offsets": [start, stop],
+            }
+            start = stop
+        text = json.dumps(tensors).encode()
+        text += b" " * (-len(text) % 8)
+        return len(text).to_bytes(8, "little") + text

@@ -1,0 +1,19 @@
+"""How work of any kind is run: local processes, Ray and Dask clusters, leases, and the scheduler that shares it out."""
+
+from probing.execution.backends import check_backend, choose_backend
+from probing.execution.leases import Leases
+from probing.execution.local import LocalProcesses
+from probing.execution.scheduler import Waiting, execute, find_waiting
+from probing.execution.work import Backend, Work
+
+__all__ = [
+    "Backend",
+    "Leases",
+    "LocalProcesses",
+    "Waiting",
+    "Work",
+    "check_backend",
+    "choose_backend",
+    "execute",
+    "find_waiting",
+]

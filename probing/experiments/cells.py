@@ -1,0 +1,209 @@
+"""One cell (task x model x seed): it is run, scored and recorded."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import math
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from probing import __version__
+from probing.display import Status
+from probing.errors import ProbingError
+from probing.experiments.description_length import Stage, describe_labels
+from probing.experiments.fitting import FittedModel, Job, Method, Probed
+from probing.results import CellIdentity, Record, Scores, Timing
+from probing.tasks import SPLITS, IndexedTask, Integers, Subset, Subsets, Task, load_task, randomise_labels, take_splits
+from probing.training import Checkpoint, Epoch, NonFiniteLossError, Progress, Stopwatch, checkpoint_folder
+
+WHOLE = Stage()
+NARROW = 64
+"""Largest model_dim for which a cell takes one thread: so small a step hardly gains from a second one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One model to be measured on one task with one seed; small enough to be sent to another process."""
+
+    identity: CellIdentity
+    task: Task
+    path: Path
+    """The task file."""
+    method: Method
+
+    @property
+    def name(self) -> str:
+        """Name of the cell in messages."""
+        return self.identity.title
+
+    @property
+    def key(self) -> str:
+        """Key of the cell's identity."""
+        return self.identity.key
+
+    @property
+    def size(self) -> float:
+        """Size of the cell's data, by which the time left is estimated."""
+        return self.path.stat().st_size
+
+    def record_path(self, results: Path) -> Path:
+        """Return the file of the cell's record in a results folder."""
+        return self.identity.path(results)
+
+    def files(self) -> dict[str, Path]:
+        """Return the files that the cell reads, by their roles."""
+        return {"task": self.path, **self.method.files()}
+
+    def moved(self, files: Mapping[str, Path]) -> Cell:
+        """Return the same cell with its files at other places."""
+        return dataclasses.replace(self, path=files["task"], method=self.method.moved(files))
+
+
+def run_cell(
+    cell: Cell, device: torch.device, on_status: Callable[[Status], None], *, results: Path | None = None
+) -> Record:
+    """Train and score one cell; a training that breaks down gives a failed record.
+
+    With a results folder, a cell that was stopped goes on from its checkpoints there.
+    """
+    stopwatch = Stopwatch()
+    folder = None if results is None else checkpoint_folder(cell.record_path(results))
+    limit_threads(cell)
+    scores, error, tokens = None, None, 0
+    try:
+        scores, tokens = _score(cell, device, on_status, stopwatch, folder)
+    except NonFiniteLossError as problem:
+        error = str(problem)
+    seconds = stopwatch.seconds
+    return Record(
+        identity=cell.identity,
+        outcome=scores,
+        error=error,
+        timing=Timing(
+            seconds=round(seconds, 3),
+            tokens_per_second=round(tokens / seconds, 1),
+            finished_at=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        ),
+        where={
+            "probing": __version__,
+            "torch": torch.__version__,
+            "python": platform.python_version(),
+            "device": str(device),
+            "threads": torch.get_num_threads(),
+        },
+    )
+
+
+def limit_threads(cell: Cell) -> None:
+    """Take one thread for a narrow model."""
+    if cell.identity.settings.get("model", {}).get("model_dim", math.inf) <= NARROW:
+        torch.set_num_threads(1)
+
+
+def _score(
+    cell: Cell,
+    device: torch.device,
+    on_status: Callable[[Status], None],
+    stopwatch: Stopwatch,
+    checkpoints: Path | None,
+) -> tuple[Scores, int]:
+    identity, task = cell.identity, load_task(cell.path)
+    if task.sha256 != identity.data.sha256:
+        raise ProbingError(f"{cell.path}: the file changed while the run went on. Start the run again")
+    if not isinstance(cell.method, Probed) and cell.method.find().version != identity.model.version:
+        raise ProbingError(f"{identity.model.name}: its code changed while the run went on. Start the run again")
+    if device.type == "cuda":
+        torch.use_deterministic_algorithms(True, warn_only=True)
+    tokens = 0
+    subsets = randomise_labels(task) if identity.measure == "random-labels" else take_splits(task)
+
+    def fit(train: Subset, stage: Stage = WHOLE) -> FittedModel:
+        nonlocal tokens
+        torch.manual_seed(identity.seed)
+        before = tokens
+
+        def report(progress: Progress) -> None:
+            speed = (before + progress.tokens) / max(stopwatch.seconds, 1e-9)
+            on_status(
+                Status(
+                    work=cell.name,
+                    fraction=stage.done + stage.share * progress.done,
+                    text=describe_progress(progress, stage, speed),
+                    milestone=progress.epoch_ended,
+                )
+            )
+
+        checkpoint = Checkpoint(
+            checkpoints,
+            key=cell.key,
+            device=device,
+            name=f"training-{stage.number}",
+            stopwatch=stopwatch,
+            on_note=lambda text: on_status(Status(work=cell.name, note=text)),
+        )
+        job = Job(
+            name=identity.task,
+            task=task,
+            subsets={**subsets, "tr": train},
+            seed=identity.seed,
+            device=device,
+            on_progress=report,
+            checkpoint=checkpoint,
+        )
+        fitted = cell.method.fit(job)
+        tokens += fitted.outcome.tokens
+        return fitted
+
+    if identity.measure != "description-length":
+        return _make_scores(task, subsets, fit(subsets["tr"])), tokens
+    coded = describe_labels(subsets["tr"], subsets["va"], num_classes=len(task.labels), fit=fit)
+    scores = _make_scores(task, {**subsets, "tr": coded.subset}, coded.model)
+    return dataclasses.replace(scores, description=coded.description), tokens
+
+
+def describe_progress(progress: Progress, stage: Stage, tokens_per_second: float) -> str:
+    """Return in words how far a training has come."""
+    prefix = f"{stage}  " if str(stage) else ""
+    if progress.epoch == 0:
+        return f"{prefix}encoding the sentences"
+    dev = "" if progress.score is None else f"  dev {progress.score:.2f}"
+    epoch = f"epoch {progress.epoch}/{progress.max_epochs}  loss {progress.loss:.3f}{dev}"
+    return f"{prefix}{epoch}  {tokens_per_second:,.0f} tokens/s"
+
+
+def _make_scores(task: IndexedTask, subsets: Subsets, fitted: FittedModel) -> Scores:
+    predictions, gold = fitted.predict(subsets["te"]), subsets["te"].labels
+    majority = int(np.bincount(subsets["tr"].labels).argmax())
+    return Scores(
+        dev_accuracy=fitted.outcome.score,
+        test_accuracy=100.0 * float(np.mean(predictions == gold)),
+        majority_accuracy=100.0 * float(np.mean(gold == majority)),
+        best_epoch=fitted.outcome.best_epoch,
+        parameters=fitted.parameters,
+        vocabulary_size=fitted.vocabulary_size,
+        curve=[_describe_epoch(epoch) for epoch in fitted.outcome.curve],
+        classes=_count_classes(task.labels, subsets, predictions),
+        gold=gold.tolist(),
+        predictions=predictions.tolist(),
+        configurations=fitted.configurations,
+    )
+
+
+def _describe_epoch(epoch: Epoch) -> dict[str, float]:
+    return {"epoch": epoch.epoch, "loss": epoch.loss, "dev_accuracy": epoch.score}
+
+
+def _count_classes(labels: Sequence[str], subsets: Subsets, predictions: Integers) -> dict[str, dict[str, int]]:
+    """Return the number of each label's instances by split, and of its test instances that were right."""
+    gold = subsets["te"].labels
+    counted = {name: subsets[split].labels for split, name in SPLITS.items()} | {"right": gold[gold == predictions]}
+    columns = {name: np.bincount(classes, minlength=len(labels)) for name, classes in counted.items()}
+    return {
+        label: {name: int(counts[number]) for name, counts in columns.items()} for number, label in enumerate(labels)
+    }

@@ -1,0 +1,180 @@
+"""What a run would do, and how long that would take, judged by the records that are there or by a short trial."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import torch
+from tabulate import tabulate
+
+from probing.display import Status, format_seconds
+from probing.execution import Leases, Waiting
+from probing.experiments.cells import Cell, run_cell
+from probing.experiments.fitting import Probed
+from probing.results import CellIdentity, Record, Store
+from probing.tasks import load_task
+
+TRIAL = "a trial of some steps"
+SECONDS_OF_A_TRIAL = 1.0
+
+Trial = Callable[[Cell], float | None]
+"""Tells how long a cell takes, if that can be tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A cell of a plan."""
+
+    cell: str
+    state: str
+    """`finished`, `to run`, or `being run`."""
+    seconds: float | None
+    """How long it will take; none if it is finished, or if nothing like it is recorded and it cannot be tried."""
+    judged_by: str | None
+    record: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlan:
+    """All cells of a run."""
+
+    cells: list[Planned]
+    at_a_time: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the plan as JSON knows it."""
+        return {**dataclasses.asdict(self), "summary": self.summary()}
+
+    def text(self) -> str:
+        """Return the plan as a table, with the sum under it."""
+        headers = ["cell", "state", "estimate", "judged by"]
+        rows = [
+            (item.cell, item.state, "" if item.seconds is None else format_seconds(item.seconds), item.judged_by or "")
+            for item in self.cells
+        ]
+        return f"{tabulate(rows, headers)}\n\n{self.summary()}"
+
+    def summary(self) -> str:
+        """Return in a sentence what there is to do."""
+        ahead = [item for item in self.cells if item.state != "finished"]
+        known = [item.seconds for item in ahead if item.seconds is not None]
+        text = f"{len(self.cells)} cells: {len(self.cells) - len(ahead)} finished, {len(ahead)} to run."
+        if not ahead:
+            return text
+        if known:
+            longest, sum_of_all = max(known), sum(known)
+            whole = max(longest, sum_of_all / self.at_a_time)
+            text += f" About {format_seconds(whole)} for {len(known)} of them, {self.at_a_time} at a time"
+            text += f" ({format_seconds(sum_of_all)} one after another), "
+            tried = any(item.judged_by == TRIAL for item in ahead)
+            text += "if all epochs are needed." if tried else "as long as records of the same model took."
+        if unknown := len(ahead) - len(known):
+            text += f" Unknown for {unknown}: no record is like them here. Run one, and ask again."
+        return text
+
+
+def make_plan(
+    cells: Sequence[Cell], waiting: Sequence[Waiting[Cell]], store: Store, *, device: str, at_a_time: int, trial: Trial
+) -> RunPlan:
+    """Return what a run of the cells would do; nothing is kept of trials, and nothing written."""
+    leases, ahead = Leases.of(store.folder), {item.path for item in waiting}
+    tried: dict[str, tuple[float | None, int]] = {}
+    recorded: dict[str, list[Record]] = defaultdict(list)
+    for record in store.load(on_damaged=lambda line: None):
+        if record.scores is not None and str(record.where.get("device")) == device:
+            recorded[_describe_kind(record.identity)].append(record)
+
+    def plan_one(cell: Cell) -> Planned:
+        path = cell.record_path(store.folder)
+        if path not in ahead:
+            return Planned(cell.name, "finished", None, None, path.name)
+        kind = _describe_kind(cell.identity)
+        seconds, judged_by = _judge(cell, recorded[kind])
+        if seconds is None:
+            if kind not in tried:
+                tried[kind] = trial(cell), _count_sentences(cell.path)
+            seconds, judged_by = _scale(cell, *tried[kind])
+        return Planned(cell.name, "being run" if leases.is_taken(cell.key) else "to run", seconds, judged_by, path.name)
+
+    return RunPlan([plan_one(cell) for cell in cells], at_a_time)
+
+
+def _describe_kind(cell: CellIdentity) -> str:
+    """Return a text that is the same for cells which take the same time, but for the size of their data."""
+    facts = [cell.model.name, cell.model.version, cell.preset, cell.measure, cell.settings]
+    return json.dumps(facts, sort_keys=True)
+
+
+def _judge(cell: Cell, alike: Sequence[Record]) -> tuple[float | None, str | None]:
+    """Return the seconds that a cell will take, and by which records that is judged."""
+    ours = (cell.identity.task, cell.identity.data.sha256)
+    same = [record for record in alike if (record.identity.task, record.identity.data.sha256) == ours]
+    if same:
+        return fmean(result.timing.seconds for result in same), _count(same, "this task")
+    if alike:
+        per_sentence = fmean(result.timing.seconds / _count_training(result) for result in alike)
+        return per_sentence * _count_sentences(cell.path), _count(alike, "other tasks, by their size")
+    return None, None
+
+
+def _scale(cell: Cell, seconds: float | None, sentences: int) -> tuple[float | None, str | None]:
+    """Return the seconds of a trial's cell for a cell with other data."""
+    if seconds is None:
+        return None, None
+    return seconds * _count_sentences(cell.path) / sentences, TRIAL
+
+
+def try_out(cell: Cell, device: torch.device, threads: int) -> float | None:
+    """Return how long a cell takes if it needs all its epochs, by its first seconds; None where that cannot be tried.
+
+    A probe's vectors may not be there yet: making them is no matter of seconds.
+    """
+    if isinstance(cell.method, Probed) and not cell.method.vectors.is_complete:
+        return None
+    first: tuple[float, float] | None = None
+
+    def watch(status: Status) -> None:
+        nonlocal first
+        now = time.monotonic()
+        if first is None:
+            first = now, status.fraction
+        elif status.fraction > first[1] and now - first[0] >= SECONDS_OF_A_TRIAL:
+            raise _Enough((now - first[0]) / (status.fraction - first[1]))
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        return run_cell(cell, device, watch).timing.seconds
+    except _Enough as enough:
+        return enough.seconds
+    finally:
+        torch.set_num_threads(before)
+
+
+class _Enough(Exception):  # noqa: N818 - it is no error
+    def __init__(self, seconds: float) -> None:
+        super().__init__(seconds)
+        self.seconds = seconds
+
+
+def _count(records: Sequence[Record], whose: str) -> str:
+    return f"{len(records)} record{'s' if len(records) > 1 else ''} of {whose}"
+
+
+def _count_training(result: Record) -> int:
+    assert result.scores is not None
+    return max(1, sum(counts.get("train", 0) for counts in result.scores.classes.values()))
+
+
+@cache
+def _count_sentences(path: Path) -> int:
+    return len(load_task(path).splits["tr"])

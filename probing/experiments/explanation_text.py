@@ -1,0 +1,85 @@
+"""Explanations as text: each sentence, then the heads that each task relies on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tabulate import tabulate
+
+from probing.experiments.explaining import ExplainedSentence, Explanation
+
+BARS = "▁▂▃▄▅▆▇█"
+
+
+def render(explanations: Sequence[Explanation]) -> str:
+    """Return explanations as text: each sentence, then which heads each task relies on."""
+    parts = []
+    for each in explanations:
+        parts.append(
+            f"{each.task}, {each.model}, seed {each.seed}; data: {each.data}; preset: {each.preset}; "
+            f"test accuracy {each.test_accuracy:.2f}"
+        )
+        parts += [_render_sentence(sentence) for sentence in each.sentences]
+    return "\n\n".join([*parts, *_render_masking(explanations)])
+
+
+def _render_sentence(sentence: ExplainedSentence) -> str:
+    shown = [
+        f"{token}?" if unknown else token for token, unknown in zip(sentence.tokens, sentence.unknown, strict=True)
+    ]
+    verdict = "" if sentence.gold is None else f" (gold: {sentence.gold})"
+    blocks = [f"{' '.join(shown)}\n→ {sentence.predicted}, {sentence.probability:.1%}{verdict}"]
+    for number, layer in enumerate(sentence.layers, 1):
+        heads = [f"head {head}" for head in range(1, len(layer["attention"]) + 1)]
+        attended = [
+            [token, *(_strongest(row[place], shown) for row in layer["attention"])] for place, token in enumerate(shown)
+        ]
+        blocks.append(_table(f"Layer {number}, attention: what each head takes most of, in %", heads, attended))
+        if "share" in layer:
+            title = (
+                f"Layer {number}, routing: each head's share in the capsules in %, by iteration; bars: capsule groups"
+            )
+            rows = [
+                [token, *(_moves(layer["share"], place, head) for head in range(len(heads)))]
+                for place, token in enumerate(shown)
+            ]
+            blocks.append(_table(title, heads, rows))
+    return "\n\n".join(blocks)
+
+
+def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return f"{title}\n{tabulate(rows, ['', *heads], disable_numparse=True)}"
+
+
+def _strongest(weights: Sequence[float], tokens: Sequence[str]) -> str:
+    best = max(range(len(weights)), key=weights.__getitem__)
+    return f"{tokens[best]} {weights[best]:.0%}".removesuffix("%")
+
+
+def _moves(shares: Sequence[Any], place: int, head: int) -> str:
+    """Return a head's share over the iterations, and how it ends up in each group of capsules."""
+    groups = shares[-1][place][head]
+    means = [sum(iteration[place][head]) / len(groups) for iteration in shares]
+    bars = "".join(BARS[min(len(BARS) - 1, int(share * len(BARS)))] for share in groups)
+    return f"{'→'.join(f'{100 * mean:.0f}' for mean in means)} {bars}"
+
+
+def _render_masking(explanations: Sequence[Explanation]) -> list[str]:
+    """Return one table a task: heads by models."""
+    tables = []
+    for task in dict.fromkeys(each.task for each in explanations):
+        members = [each for each in explanations if each.task == task]
+        places = sorted({(m.layer, m.head) for each in members for m in each.masking})
+        found = [{(m.layer, m.head): m.drop for m in each.masking} for each in members]
+        rows = [
+            [
+                f"layer {layer} head {head}",
+                *(f"{drops[layer, head]:+.2f}" if (layer, head) in drops else "" for drops in found),
+            ]
+            for layer, head in places
+        ]
+        if rows:
+            title = f"{task}: points of test accuracy lost without a head"
+            tables.append(_table(title, [each.model for each in members], rows))
+    return tables

@@ -1,0 +1,123 @@
+"""The cells of a run: every task x model x seed x measure, from files that were read and checked."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from probing.config import Config, resolve_config
+from probing.corpus.source import Source, choose_source, own_files
+from probing.display import Display
+from probing.encoders import Recipe
+from probing.experiments.cells import Cell
+from probing.experiments.fitting import Probed
+from probing.experiments.models import TestedModel, choose_measures, choose_models
+from probing.experiments.options import DataOptions, Experiment
+from probing.results import CellIdentity, DataIdentity, Measure
+from probing.tasks import IndexedTask, Task, load_task
+from probing.training import pick_device
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCells:
+    """The cells of a run, or of a shard of it, and the recipes of their frozen vectors."""
+
+    cells: list[Cell]
+    recipes: dict[Path, Recipe]
+    """Recipe of each entry in the cache of vectors, by the entry's folder."""
+    device: torch.device
+
+    def take(self, shard: tuple[int, int] | None) -> PlannedCells:
+        """Return one of several shards: always the same cells, of equal numbers, some of every kind."""
+        if shard is None:
+            return self
+        number, count = shard
+        keys = sorted(cell.key for cell in self.cells)[number - 1 :: count]
+        return dataclasses.replace(self, cells=[cell for cell in self.cells if cell.key in keys])
+
+
+def plan_cells(experiment: Experiment, device: str, display: Display) -> PlannedCells:
+    """Return a cell for each task, model, seed and measure; every file is read and checked on the way.
+
+    The cells are ordered seed by seed: a run that is stopped leaves whole tables of the seeds that it finished.
+    """
+    chosen_device = pick_device(device)
+    settings, seeds = experiment.settings, experiment.settings.seeds
+    models, measures = choose_models(experiment.models), choose_measures(experiment.models)
+    cells: list[Cell] = []
+    recipes: dict[Path, Recipe] = {}
+    for source in _choose_sources(experiment.data):
+        preset = settings.preset or source.preset
+        config = resolve_config(preset, config_file=settings.config_file, settings=settings.settings)
+        loaded = {task: _load(path, display) for task, path in source.files.items()}
+        display.say(f"data: {source.name} ({source.reason}); preset: {preset}; device: {chosen_device}")
+        for task, path in source.files.items():
+            identity = _identify_data(source, task, loaded[task], display)
+            for cell, recipe in _combine(task, path, loaded[task], identity, models, measures, preset, config, seeds):
+                cells.append(cell)
+                if recipe is not None and isinstance(cell.method, Probed):
+                    recipes[cell.method.vectors.folder] = recipe
+    cells.sort(key=lambda cell: seeds.index(cell.identity.seed))
+    return PlannedCells(cells, recipes, chosen_device)
+
+
+def _choose_sources(options: DataOptions) -> list[Source]:
+    sources = []
+    if options.tasks or not options.task_files:
+        sources.append(choose_source(options.tasks or ["all"], data=options.data, data_dir=options.data_dir))
+    if options.task_files:
+        sources.append(own_files(options.task_files))
+    return sources
+
+
+def _load(path: Path, display: Display) -> IndexedTask:
+    with display.measuring(f"reading {path.name}, percent") as on_share:
+        return load_task(path, on_share)
+
+
+def _identify_data(source: Source, task: Task, loaded: IndexedTask, display: Display) -> DataIdentity:
+    verified = None
+    if source.name == "senteval" and task.blob:
+        verified = loaded.blob == task.blob
+        if not verified:
+            display.warn(f"warning: {loaded.path} is not SentEval's published file (git blob {loaded.blob[:12]})")
+    return DataIdentity(
+        name=source.name,
+        file=loaded.path.name,
+        sha256=loaded.sha256,
+        verified=verified,
+        datasheet=source.datasheet,
+    )
+
+
+def _combine(
+    task: Task,
+    path: Path,
+    loaded: IndexedTask,
+    data: DataIdentity,
+    models: Sequence[TestedModel],
+    measures: Sequence[Measure],
+    preset: str,
+    config: Config,
+    seeds: Sequence[int],
+) -> Iterator[tuple[Cell, Recipe | None]]:
+    """Yield the cells of one task, with the recipes of their vectors."""
+    for measure, model, seed in itertools.product(measures, models, dict.fromkeys(seeds)):
+        method = model.method(loaded, config, seed)
+        identity = CellIdentity(
+            task=task.name,
+            family=task.family,
+            seed=seed,
+            preset=preset,
+            data=data,
+            model=model.identity,
+            settings=method.settings,
+            measure=measure,
+        )
+        cell = Cell(identity=identity, task=task, path=path, method=method)
+        yield cell, model.recipe and model.recipe(seed)

@@ -1,0 +1,141 @@
+"""The compiled routing kernels: built with the machine's C++ compiler on first use, then kept in the user's cache.
+
+A build is named by the hash of all that it depends on, and put in place whole: processes may build side by side.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import hashlib
+import logging
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from probing.storage import cache_folder
+
+logger = logging.getLogger(__name__)
+
+SOURCES = Path(__file__).parent
+FLAGS = ("-std=c++17", "-O2", "-fPIC", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", "-Wno-psabi")
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """One way to compile and link."""
+
+    compile: tuple[str, ...]
+    link: tuple[str, ...]
+
+
+BUILDS = (
+    # Linked to no OpenMP library: the symbols are found in the one that torch has loaded, and its threads are used.
+    Build(("-march=native", "-fopenmp"), ()),
+    Build(("-march=native", "-fopenmp"), ("-fopenmp",)),
+    Build(("-march=native",), ("-pthread",)),
+    Build((), ("-pthread",)),
+)
+"""What is tried, in order: compilers differ in what they know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kernels:
+    """The loaded library, or why there is none."""
+
+    library: ctypes.CDLL | None
+    note: str
+
+
+@functools.cache
+def load(name: str) -> Kernels:
+    """Return the kernels of `name`.cpp, compiled if this machine has not done so before; a failure is logged once."""
+    source = SOURCES / f"{name}.cpp"
+    compiler = _find_compiler()
+    if compiler is None:
+        return _explain(name, "no C++ compiler was found (CXX, c++, g++, clang++)")
+    try:
+        path = cache_folder("kernels") / f"{name}-{_identify(compiler)}.so"
+        library = _open(path)
+        if library is None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            logger.info("compiling the %s kernels, once for this machine", name)
+            _compile(compiler, source, path)
+            library = ctypes.CDLL(str(path))
+    except (OSError, subprocess.SubprocessError) as error:
+        return _explain(name, f"the kernels could not be compiled: {error}")
+    return Kernels(library, f"fused kernels compiled by {compiler[0]} ({path})")
+
+
+def _open(path: Path) -> ctypes.CDLL | None:
+    """Return the library at the path; None if there is none that loads, as after a change of the system's libraries."""
+    try:
+        return ctypes.CDLL(str(path))
+    except OSError:
+        return None
+
+
+def _explain(name: str, reason: str) -> Kernels:
+    logger.warning("%s runs without fused kernels, several times slower: %s", name, reason)
+    return Kernels(None, f"plain torch operations: {reason}")
+
+
+def _find_compiler() -> list[str] | None:
+    wanted = shlex.split(os.environ.get("CXX", ""))
+    for command in (wanted, ["c++"], ["g++"], ["clang++"]):
+        if command and (path := shutil.which(command[0])):
+            return [path, *command[1:]]
+    return None
+
+
+def _identify(compiler: list[str]) -> str:
+    """Return the hash of sources, flags, compiler, processor and torch."""
+    program = Path(compiler[0]).resolve()
+    status = program.stat()
+    facts = [FLAGS, BUILDS, compiler, str(program), status.st_size, status.st_mtime_ns, _processor(), torch.__version__]
+    digest = hashlib.sha256(repr(facts).encode())
+    for file in sorted(file for file in SOURCES.iterdir() if file.suffix in (".h", ".cpp")):
+        digest.update(file.name.encode() + file.read_bytes())
+    return digest.hexdigest()[:24]
+
+
+def _processor() -> str:
+    """Return what -march=native depends on."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return f"{platform.machine()} {platform.processor()}"
+    return "\n".join(
+        sorted({line for line in lines if line.startswith(("model name", "flags", "Features", "CPU part"))})
+    )
+
+
+def _compile(compiler: list[str], source: Path, path: Path) -> None:
+    """Compile the first build that loads here, and put it at the path."""
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        compiled, linked = f"{folder}/kernels.o", f"{folder}/kernels.so"
+        errors = []
+        for build in BUILDS:
+            commands = (
+                [*compiler, *FLAGS, *build.compile, f"-I{SOURCES}", "-c", str(source), "-o", compiled],
+                [*compiler, "-shared", compiled, *build.link, "-o", linked],
+            )
+            try:
+                for command in commands:
+                    subprocess.run(command, check=True, capture_output=True, text=True, timeout=300)
+                ctypes.CDLL(linked)
+            except subprocess.CalledProcessError as error:
+                errors.append(error.stderr.strip().splitlines()[0] if error.stderr else str(error))
+            except OSError as error:
+                errors.append(str(error))
+            else:
+                os.replace(linked, path)
+                return
+        raise OSError("; ".join(dict.fromkeys(errors)))

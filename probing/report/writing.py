@@ -1,0 +1,19 @@
+"""A report or a figure as a file: whole or not there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from probing.errors import ProbingError
+from probing.storage import write_atomically
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file through a temporary one; a pipe or a device is written to directly."""
+    try:
+        if path.exists() and not path.is_file():
+            path.write_bytes(content)
+        else:
+            write_atomically(path.resolve(), content)
+    except OSError as error:
+        raise ProbingError(f"{path}: cannot be written ({error.strerror or error})") from None

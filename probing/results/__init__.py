@@ -1,0 +1,23 @@
+"""Results: the identity of a cell, its record, the folder that keeps records, and how folders become one."""
+
+from probing.results.identity import CellIdentity, DataIdentity, Measure, ModelIdentity
+from probing.results.merging import merge
+from probing.results.record import ADVICE, DescriptionLength, Record, Scores, Timing, read_record
+from probing.results.store import Store, find_record, uncollected
+
+__all__ = [
+    "ADVICE",
+    "CellIdentity",
+    "DataIdentity",
+    "DescriptionLength",
+    "Measure",
+    "ModelIdentity",
+    "Record",
+    "Scores",
+    "Store",
+    "Timing",
+    "find_record",
+    "merge",
+    "read_record",
+    "uncollected",
+]

@@ -1,0 +1,87 @@
+"""The identity of a cell: everything that can change its numbers, the key made of it, and its record's file name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from probing.storage import hash_json, make_name
+from probing.tasks import Family
+
+FORMAT = 1
+"""Version of the record's form; it rises when records change, or when the same settings give other numbers."""
+
+Measure = Literal["accuracy", "random-labels", "description-length"]
+"""What a cell measures: the task itself, its control with random labels, or the description length of its labels."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataIdentity:
+    """The data that a cell was trained and scored on."""
+
+    name: str
+    """Name of the data set: `senteval`, `mini`, a folder's name, or `own` for a user's own task files."""
+    file: str
+    sha256: str
+    verified: bool | None = None
+    """Whether the file is SentEval's own, byte by byte; null when it does not claim to be."""
+    datasheet: str | None = None
+    """Identity that the folder's datasheet states."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelIdentity:
+    """The model that a cell measured."""
+
+    name: str
+    label: str
+    """Name of its row in tables."""
+    version: str
+    """`built-in`, a plug-in's version, or the hash of its file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellIdentity:
+    """One cell: data set x task x model x preset x settings x seed x measure."""
+
+    task: str
+    family: Family
+    seed: int
+    preset: str
+    data: DataIdentity
+    model: ModelIdentity
+    settings: Mapping[str, Mapping[str, Any]]
+    """All settings by section."""
+    measure: Measure = "accuracy"
+
+    @property
+    def key(self) -> str:
+        """Hash of everything that can change the cell's numbers."""
+        content: dict[str, Any] = {
+            "format": FORMAT,
+            "sha256": self.data.sha256,
+            "task": self.task,
+            "model": [self.model.name, self.model.version],
+            "preset": self.preset,
+            "settings": self.settings,
+            "seed": self.seed,
+        }
+        if self.measure != "accuracy":
+            content["measure"] = self.measure
+        return hash_json(content)
+
+    @property
+    def title(self) -> str:
+        """Name of the cell in messages."""
+        own = " (own file)" if self.data.name == "own" and self.family != "own" else ""
+        measure = "" if self.measure == "accuracy" else f", {self.measure.replace('-', ' ')}"
+        return f"{self.task}{own} {self.model.label} seed {self.seed}{measure}"
+
+    def path(self, folder: Path, key: str | None = None) -> Path:
+        """Return the file of the cell's record in a results folder; its key, if it is known, need not be made again."""
+        measure = [] if self.measure == "accuracy" else [self.measure]
+        key = self.key if key is None else key
+        parts = (self.data.name, self.task, self.model.name, self.preset, f"seed{self.seed}", *measure, key[:12])
+        return folder / ("--".join(map(make_name, parts)) + ".json")

@@ -1,0 +1,28 @@
+"""Statistics on plain arrays: intervals, paired tests, corrections for their number, resampling, correlation."""
+
+from probing.statistics.comparisons import Comparison, Test, average_comparisons, compare, holm
+from probing.statistics.correlation import pearson
+from probing.statistics.intervals import (
+    Interval,
+    accuracy_interval,
+    average_interval,
+    difference_interval,
+    wilson_interval,
+)
+from probing.statistics.resampling import Right, Sample
+
+__all__ = [
+    "Comparison",
+    "Interval",
+    "Right",
+    "Sample",
+    "Test",
+    "accuracy_interval",
+    "average_comparisons",
+    "average_interval",
+    "compare",
+    "difference_interval",
+    "holm",
+    "pearson",
+    "wilson_interval",
+]

@@ -1,0 +1,49 @@
+"""Files: opened with care, written atomically, identified by hashes, kept in the cache folder."""
+
+from probing.storage.cache import (
+    CHECKPOINTS,
+    EXPLAINED,
+    KINDS,
+    SHIPPED,
+    VECTORS,
+    CacheError,
+    cache_folder,
+    new_folder,
+    writing,
+)
+from probing.storage.files import (
+    as_unicode,
+    hash_content,
+    hash_file,
+    hash_json,
+    make_name,
+    publish,
+    to_json,
+    write_atomically,
+)
+from probing.storage.reading import decode_line, iterate_bytes, open_file, parse_json, read_text
+
+__all__ = [
+    "CHECKPOINTS",
+    "EXPLAINED",
+    "KINDS",
+    "SHIPPED",
+    "VECTORS",
+    "CacheError",
+    "as_unicode",
+    "cache_folder",
+    "decode_line",
+    "hash_content",
+    "hash_file",
+    "hash_json",
+    "iterate_bytes",
+    "make_name",
+    "new_folder",
+    "open_file",
+    "parse_json",
+    "publish",
+    "read_text",
+    "to_json",
+    "write_atomically",
+    "writing",
+]

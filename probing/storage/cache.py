@@ -1,0 +1,62 @@
+"""The cache folder: it holds what can be made again, such as the embedded data, task indices and compiled kernels."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from probing.errors import ProbingError
+
+VECTORS, EXPLAINED, SHIPPED, CHECKPOINTS = KINDS = ("vectors", "explained", "shipped", "checkpoints")
+"""Kinds of files that commands keep: vectors of encoders, models of explanations, files of runs on a cluster, and
+checkpoints of cells that were stopped. All but the checkpoints are in the cache folder and can be made again."""
+
+
+class CacheError(ProbingError, OSError):
+    """The cache cannot be written: an error where the cache is required, a warning where it is optional."""
+
+
+def cache_folder(name: str) -> Path:
+    """Return the folder of one kind of cached data (below XDG_CACHE_HOME on Linux); it may not exist yet."""
+    from platformdirs import user_cache_path
+
+    return user_cache_path("probing") / name
+
+
+@contextmanager
+def writing(folder: Path, what: str = "files") -> Iterator[None]:
+    """Turn a system error while something is written to a folder of the cache into one line."""
+    try:
+        yield
+    except CacheError:
+        raise
+    except OSError as error:
+        raise CacheError(
+            f"{folder}: {what} cannot be written ({error.strerror or error}). "
+            "Make room or set XDG_CACHE_HOME to another folder, then start the same command again"
+        ) from None
+
+
+@contextmanager
+def new_folder(target: Path) -> Iterator[Path]:
+    """Provide a temporary folder to fill, which becomes `target` at the end, whole or not at all.
+
+    If another process was quicker, its folder stays.
+    """
+    with writing(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
+        try:
+            yield temporary
+            temporary.chmod(0o755)
+            try:
+                os.rename(temporary, target)
+            except OSError:
+                if not target.is_dir():
+                    raise
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)

@@ -1,0 +1,67 @@
+"""."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+UNKNOWN = 0
+"""The id of every word that the vocabulary does not hold."""
+
+Integers = NDArray[np.int64]
+SmallIntegers = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Sentences laid end to end.
+
+    tokens, rows, positions: (T,), a token's id, its sentence within the batch, its place in the sentence;
+    lengths, labels: (B,).
+    """
+
+    tokens: Integers
+    rows: Integers
+    positions: Integers
+    lengths: Integers
+    labels: Integers
+
+
+@dataclass(frozen=True, slots=True)
+class PackedSplit:
+    """A split as numbers: tokens end to end, sentence i at tokens[offsets[i]:offsets[i + 1]]."""
+
+    tokens: Integers | SmallIntegers
+    offsets: Integers
+    labels: Integers
+    vocabulary_size: int | None = None
+    """Words from this number on are the unknown one; without it, all are known."""
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def batch(self, sentences: Integers) -> Batch:
+        """Return the named sentences as one packed batch."""
+        starts = self.offsets[sentences]
+        lengths = self.offsets[sentences + 1] - starts
+        first_slots = np.cumsum(lengths) - lengths
+        positions = np.arange(lengths.sum()) - np.repeat(first_slots, lengths)
+        tokens = self.tokens[np.repeat(starts, lengths) + positions].astype(np.int64, copy=False)
+        if self.vocabulary_size is not None:
+            tokens[tokens >= self.vocabulary_size] = UNKNOWN
+        return Batch(
+            tokens=tokens,
+            rows=np.repeat(np.arange(len(sentences)), lengths),
+            positions=positions,
+            lengths=lengths,
+            labels=self.labels[sentences],
+        )
+
+    def batches(self, batch_size: int, order: Integers | None = None) -> Iterator[Batch]:
+        """Yield batches of `batch_size` sentences, in the file's order or in the order given."""
+        sentences = np.arange(len(self)) if order is None else order
+        for start in range(0, len(sentences), batch_size):
+            yield self.batch(sentences[start : start + batch_size])

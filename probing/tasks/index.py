@@ -1,0 +1,188 @@
+"""A task file becomes checked splits, then numbers, then packed batches.
+
+The format is SentEval's: one instance a line, `tr|va|te <TAB> LABEL <TAB> tokens separated by spaces`.
+Packed means that the tokens of all sentences lie end to end, with no padding between them.
+
+Shapes: S sentences of a split, T tokens of a batch, B sentences of a batch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import zlib
+from array import array
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from probing.errors import ProbingError
+from probing.storage import cache_folder, hash_file, new_folder, parse_json
+from probing.tasks.batches import Integers, PackedSplit, SmallIntegers
+from probing.tasks.task_file import SPLITS, OnShare, iterate_instances
+
+INDEX_VERSION = 2
+"""Rises when cached indices change their form."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedTask:
+    """A task file as numbers. Word i + 1 is words[i]: the training split's by falling frequency, then the others."""
+
+    path: Path
+    sha256: str
+    blob: str
+    """Git's SHA-1 of the file, by which SentEval's own files are recognised."""
+    labels: tuple[str, ...]
+    """Sorted: a label's place is its class."""
+    words: tuple[str, ...]
+    frequencies: Integers
+    """Of the training split's words."""
+    splits: Mapping[str, PackedSplit]
+
+    def vocabulary_size(self, *, min_frequency: int, max_vocabulary: int) -> int:
+        """Return how many words a model sees, the unknown word included."""
+        return 1 + min(int((self.frequencies >= min_frequency).sum()), max_vocabulary)
+
+    def limit(self, split: str, vocabulary_size: int) -> PackedSplit:
+        """Return a split in which every word beyond the vocabulary is the unknown one."""
+        return replace(self.splits[split], vocabulary_size=vocabulary_size)
+
+    def class_counts(self, split: str) -> Integers:
+        return np.bincount(self.splits[split].labels, minlength=len(self.labels))
+
+    @property
+    def majority_class(self) -> int:
+        """The most frequent class of the training split (the first among equals)."""
+        return int(self.class_counts("tr").argmax())
+
+    def majority_accuracy(self, split: str) -> float:
+        """Return the percentage of a split that the most frequent training label gets right."""
+        return 100.0 * float(np.mean(self.splits[split].labels == self.majority_class))
+
+
+class _Numbering(dict[str, int]):
+    """Numbers for words, in the order in which they come."""
+
+    def __missing__(self, word: str) -> int:
+        number = self[word] = len(self)
+        return number
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """A split while its file is read: four bytes for each token, and no sentence as an object."""
+
+    tokens: array[int] = field(default_factory=lambda: array("i"))
+    lengths: array[int] = field(default_factory=lambda: array("i"))
+    labels: array[int] = field(default_factory=lambda: array("i"))
+
+    def pack(self, word_ids: SmallIntegers, label_ids: SmallIntegers) -> PackedSplit:
+        """Return the split under the words' and labels' final numbers; the memory of the tokens is used again."""
+        tokens = np.frombuffer(self.tokens, np.int32)
+        for part in _cut(tokens):
+            part[:] = word_ids[part]
+        offsets = np.zeros(len(self.lengths) + 1, np.int64)
+        np.cumsum(self.lengths, out=offsets[1:])
+        return PackedSplit(tokens, offsets, label_ids[np.frombuffer(self.labels, np.int32)].astype(np.int64))
+
+
+def _cut(numbers: SmallIntegers) -> Iterator[SmallIntegers]:
+    """Yield views of a long list, so that what is computed from it takes little memory at a time."""
+    for start in range(0, len(numbers), 1 << 20):
+        yield numbers[start : start + (1 << 20)]
+
+
+def index_file(path: Path, on_share: OnShare = lambda share: None) -> IndexedTask:
+    """Read and check a task file, and number its words and labels."""
+    words, labels = _Numbering(), _Numbering()
+    columns = {name: _Columns() for name in SPLITS}
+    for split, label, tokens in iterate_instances(path, on_share):
+        column = columns[split]
+        column.tokens.extend(map(words.__getitem__, tokens))
+        column.lengths.append(len(tokens))
+        column.labels.append(labels[label])
+    sha256, blob = hash_file(path)
+    counts = np.zeros(len(words), np.int64)
+    for part in _cut(np.frombuffer(columns["tr"].tokens, np.int32)):
+        counts += np.bincount(part, minlength=len(words))
+    by_number = counts.tolist()
+    ordered = sorted(words, key=lambda word: (-by_number[words[word]], word))
+    word_ids, label_ids = _renumber(words, ordered, first=1), _renumber(labels, sorted(labels), first=0)
+    return IndexedTask(
+        path=path,
+        sha256=sha256,
+        blob=blob,
+        labels=tuple(sorted(labels)),
+        words=tuple(ordered),
+        frequencies=np.sort(counts[counts > 0])[::-1],
+        splits={name: column.pack(word_ids, label_ids) for name, column in columns.items()},
+    )
+
+
+def _renumber(numbers: Mapping[str, int], ordered: list[str], *, first: int) -> SmallIntegers:
+    """Return the final number of each word, by its number so far."""
+    final = np.empty(len(ordered), np.int32)
+    final[[numbers[word] for word in ordered]] = np.arange(first, first + len(ordered))
+    return final
+
+
+def load_task(path: Path, on_share: OnShare = lambda share: None) -> IndexedTask:
+    """Read, check and index a task file, or take its index from the cache if the same file was read before.
+
+    While it is read, `on_share` is told again and again which share of it has been.
+    """
+    sha256, blob = hash_file(path)
+    folder = cache_folder("tasks") / f"{sha256}-{INDEX_VERSION}"
+    try:
+        return _load_index(folder, path, sha256, blob)
+    except (OSError, ValueError, KeyError, TypeError):  # not cached yet, or damaged
+        shutil.rmtree(folder, ignore_errors=True)
+    task = index_file(path, on_share)
+    if task.sha256 != sha256:
+        raise ProbingError(f"{path}: the file changed while it was read. Try again when it is complete")
+    with contextlib.suppress(OSError):  # a cache that cannot be written costs time and memory, nothing else
+        _save_index(task, folder)
+        return _load_index(folder, path, sha256, blob)  # mapped into memory, which the index then no longer takes
+    return task
+
+
+def _load_index(folder: Path, path: Path, sha256: str, blob: str) -> IndexedTask:
+    checksums = parse_json((folder / "checksums.json").read_text(encoding="utf-8"))
+
+    def load(name: str, dtype: type[np.generic] = np.int64) -> NDArray[Any]:
+        numbers = np.asarray(np.memmap(folder / name, dtype, mode="r"))
+        if zlib.crc32(numbers.data) != checksums[name]:
+            raise ValueError(f"{name} is damaged")
+        return numbers
+
+    texts = json.loads(load("words.json", np.uint8).tobytes())
+    return IndexedTask(
+        path=path,
+        sha256=sha256,
+        blob=blob,
+        labels=tuple(texts["labels"]),
+        words=tuple(texts["words"]),
+        frequencies=load("frequencies"),
+        splits={
+            name: PackedSplit(load(f"{name}-tokens", np.int32), load(f"{name}-offsets"), load(f"{name}-labels"))
+            for name in SPLITS
+        },
+    )
+
+
+def _save_index(task: IndexedTask, folder: Path) -> None:
+    texts = json.dumps({"labels": task.labels, "words": task.words}).encode()
+    files: dict[str, NDArray[Any]] = {"words.json": np.frombuffer(texts, np.uint8), "frequencies": task.frequencies}
+    for name, split in task.splits.items():
+        files |= {f"{name}-tokens": split.tokens, f"{name}-offsets": split.offsets, f"{name}-labels": split.labels}
+    with new_folder(folder) as temporary:
+        for name, numbers in files.items():
+            numbers.tofile(temporary / name)
+        checksums = {name: zlib.crc32(np.ascontiguousarray(numbers).data) for name, numbers in files.items()}
+        (temporary / "checksums.json").write_text(json.dumps(checksums), encoding="utf-8")

@@ -1,0 +1,89 @@
+"""Which sentences of a task file a model learns from, stops by and is tested on, and by which labels they go.
+
+Ordinarily these are the file's own splits and labels. The control task with random labels follows Hewitt & Liang
+(2019), carried over from words to sentences: each sentence type (sequence of tokens) has one fixed label, drawn by a
+hash of the sentence from the label distribution of the training split. Nothing in a sentence tells it, so it can only
+be memorised. Their test words all occur in training; sentences hardly ever recur, and nothing could tell the random
+label of an unseen one. Therefore dev and test of the control are samples of the *training* sentences, of dev's and
+test's sizes: control accuracy is how well a model recalls labels that it can only have memorised, and selectivity,
+accuracy minus control accuracy, how much better it does where there is something to be learned.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from probing.tasks.batches import Integers, PackedSplit
+from probing.tasks.index import IndexedTask
+from probing.tasks.task_file import SPLITS
+
+SEED = 2019
+"""Of the random labels and samples, whatever the seed of the model: data stay fixed."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Subset:
+    """Some sentences of a split, and the labels that they go by."""
+
+    split: str
+    """`tr`, `va` or `te`: where the sentences are."""
+    labels: Integers
+    rows: Integers | None = None
+    """Which ones they are; nothing means all of them."""
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def take(self, places: Integers) -> Subset:
+        """Return a subset of the subset."""
+        return Subset(self.split, self.labels[places], places if self.rows is None else self.rows[places])
+
+    def pack(self, split: PackedSplit) -> PackedSplit:
+        """Return the sentences out of their split as numbers."""
+        if self.rows is None:
+            return replace(split, labels=self.labels)
+        batch = split.batch(self.rows)
+        return PackedSplit(batch.tokens, np.concatenate([np.zeros(1, np.int64), np.cumsum(batch.lengths)]), self.labels)
+
+
+Subsets = Mapping[str, Subset]
+"""What to learn from (`tr`), stop by (`va`) and be tested on (`te`)."""
+
+
+def take_splits(task: IndexedTask) -> dict[str, Subset]:
+    """Return the task as its file has it."""
+    return {name: Subset(name, task.splits[name].labels) for name in SPLITS}
+
+
+def randomise_labels(task: IndexedTask) -> dict[str, Subset]:
+    """Return the control task: random labels, and samples of the training sentences to stop by and be tested on."""
+    train = Subset("tr", _draw_labels(task))
+    order = np.random.default_rng(SEED).permutation(len(train))
+    test, dev = (min(len(task.splits[name]), len(train)) for name in ("te", "va"))
+    # From both ends, so that the two have sentences in common only where there are too few for both.
+    return {"tr": train, "va": train.take(order[len(order) - dev :]), "te": train.take(order[:test])}
+
+
+def _draw_labels(task: IndexedTask) -> Integers:
+    """Return a label for each training sentence, the same for the same sentence."""
+    shares = np.cumsum(task.class_counts("tr")) / len(task.splits["tr"])
+    draws = np.fromiter((_hash_to_unit(sentence) for sentence in _sentences(task)), np.float64)
+    return np.minimum(np.searchsorted(shares, draws, side="right"), len(shares) - 1)
+
+
+def _hash_to_unit(sentence: str) -> float:
+    """Return a number in [0, 1) that depends on the sentence alone."""
+    digest = hashlib.blake2b(sentence.encode(), digest_size=8, key=str(SEED).encode()).digest()
+    return (int.from_bytes(digest, "big") >> 11) / 2**53
+
+
+def _sentences(task: IndexedTask) -> Iterator[str]:
+    split, words = task.splits["tr"], ("", *task.words)
+    tokens, ends = split.tokens.tolist(), split.offsets.tolist()
+    for start, stop in pairwise(ends):
+        yield " ".join([words[token] for token in tokens[start:stop]])

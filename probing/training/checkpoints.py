@@ -1,0 +1,237 @@
+"""Checkpoints: what a training needs to go on where it was stopped, to the last digit.
+
+A checkpoint is one safetensors file; what is not a tensor stands in its header as JSON. It is replaced as a whole, so
+that the one before is there until the new one is. It is read only if its checksum, its cell and its surroundings are
+right, and set aside otherwise.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from probing.storage import CHECKPOINTS, parse_json, publish
+
+FORMAT = 2
+MINUTES, FIRST_MINUTES = 3.0, 0.5
+"""Between two checkpoints within an epoch, and before a first one, which shows how long they take."""
+QUICK_SECONDS, QUICK_BYTES = 1.0, 64 << 20
+"""Of the last checkpoint and of a first one: up to here, one more is written when a run is stopped."""
+UNSOUND = (OSError, SafetensorError, ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)
+"""What reading a file can raise that is damaged, or of something else."""
+
+
+class Resumable(Protocol):
+    """What can be put into a checkpoint and taken out again."""
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return all tensors of the state, those of the random generators included."""
+
+    def facts(self) -> dict[str, Any]:
+        """Return the rest of the state, as JSON knows it."""
+
+    def restore(self, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
+        """Take over a state; one that does not fit is a ValueError, KeyError or TypeError and changes nothing."""
+
+
+class Stopwatch:
+    """Counts the seconds that a cell takes, those of earlier processes included."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._started = clock, clock()
+
+    @property
+    def seconds(self) -> float:
+        return self._clock() - self._started
+
+    def add(self, seconds: float) -> None:
+        """Count what an earlier process took."""
+        self._started -= seconds
+
+
+class Checkpoint:
+    """The checkpoint of one training; without a folder nothing is kept."""
+
+    def __init__(
+        self,
+        folder: Path | None,
+        *,
+        key: str,
+        device: torch.device,
+        name: str = "training",
+        stopwatch: Stopwatch | None = None,
+        on_note: Callable[[str], None] = lambda text: None,
+        minutes: float = MINUTES,
+    ) -> None:
+        self.path = folder / f"{name}.safetensors" if folder is not None else None
+        self.about = {"format": FORMAT, "key": key, "name": name, "torch": torch.__version__, "device": str(device)}
+        self.stopwatch, self.on_note, self.minutes = stopwatch or Stopwatch(), on_note, minutes
+        self._began = self._saved_at = self.stopwatch.seconds
+        self._seconds_to_save: float | None = None
+        self._warned = False
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the last one is some minutes old, or the first has been waited for long enough."""
+        minutes = min(self.minutes, FIRST_MINUTES) if self._seconds_to_save is None else self.minutes
+        return self.path is not None and self.stopwatch.seconds - self._saved_at >= 60 * minutes
+
+    def save(self, state: Resumable) -> None:
+        """Write the state; if that cannot be done, say so once and go on."""
+        if self.path is None:
+            return
+        began = self.stopwatch.seconds
+        try:
+            self._write(self.path, state)
+        except (OSError, SafetensorError, RuntimeError, ValueError, KeyError) as error:
+            # Beyond the disk's errors: a user's module can hold tensors that safetensors does not know.
+            if not self._warned:
+                reason = _describe(error)
+                self.on_note(f"{self.path}: no checkpoint can be written ({reason}). The training goes on without")
+            self._warned = True
+        self._saved_at = self.stopwatch.seconds
+        self._seconds_to_save = self._saved_at - began
+
+    def save_if_quick(self, state: Resumable) -> None:
+        """Write the state unless the user who stops the run would have to wait for it."""
+        if self._seconds_to_save is None:
+            quick = sum(tensor.nbytes for tensor in state.tensors().values()) <= QUICK_BYTES
+        else:
+            quick = self._seconds_to_save <= QUICK_SECONDS
+        if quick:
+            self.save(state)
+
+    def _write(self, path: Path, state: Resumable) -> None:
+        tensors, facts = _separate(state.tensors()), state.facts()
+        seconds = self.stopwatch.seconds - self._began
+        about = {**self.about, "threads": torch.get_num_threads(), "seconds": seconds, "facts": facts}
+        text = json.dumps(about, allow_nan=False)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_suffix(".partial")
+        try:
+            save_file(tensors, partial, {"about": text, "sha256": _hash(text, tensors)})
+            publish(partial, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                partial.unlink(missing_ok=True)
+            raise
+
+    def resume(self, state: Resumable) -> bool:
+        """Put the state where the checkpoint was; without a sound one, leave it as it is and return False."""
+        if self.path is None or not self.path.is_file():
+            return False
+        _remove(self.path.parent, keep=(".safetensors", ".damaged"))
+        try:
+            with safe_open(self.path, "pt") as file:
+                header, about = file.metadata(), self._check(file)
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is not a dict
+            if _hash(header["about"], tensors) != header.get("sha256"):
+                raise ValueError("its checksum is wrong")
+            state.restore(tensors, about["facts"])
+        except UNSOUND as error:
+            self._set_aside(self.path, _describe(error))
+            return False
+        torch.set_num_threads(about["threads"])  # another number of threads could change the last digits
+        self.stopwatch.add(about["seconds"])
+        self._saved_at = self.stopwatch.seconds
+        return True
+
+    def restore_threads(self) -> None:
+        """Take the threads of the beginning already now; what is no sound checkpoint is left to `resume`."""
+        if self.path is not None and self.path.is_file():
+            with contextlib.suppress(*UNSOUND), safe_open(self.path, "pt") as file:
+                torch.set_num_threads(self._check(file)["threads"])
+
+    def _check(self, file: Any) -> dict[str, Any]:
+        """Return what a checkpoint says of itself, if it is of this cell and its surroundings."""
+        about = parse_json((file.metadata() or {}).get("about", "null"))
+        if not isinstance(about, dict) or not isinstance(about.get("facts"), dict):
+            raise ValueError("it does not say what it is of")
+        for name, value in self.about.items():
+            if about.get(name) != value:
+                raise ValueError(f"its {name} is {str(about.get(name))[:80]}, not {value}")
+        if type(about["threads"]) is not int or not 0 < about["threads"] < 1 << 16:
+            raise ValueError("threads is not a number of threads")
+        if type(about["seconds"]) is not float or not 0 <= about["seconds"] < 1e12:
+            raise ValueError("seconds is not a duration")
+        return about
+
+    def _set_aside(self, path: Path, reason: str) -> None:
+        aside = path.with_suffix(".safetensors.damaged")
+        with contextlib.suppress(OSError):
+            os.replace(path, aside)
+        self.on_note(
+            f"{path}: not a checkpoint to go on from ({reason}). It is set aside as {aside.name}; beginning again"
+        )
+
+
+def checkpoint_folder(record: Path) -> Path:
+    """Return where the checkpoints of the cell with this record go."""
+    return record.parent / CHECKPOINTS / record.stem
+
+
+def discard_checkpoints(record: Path) -> None:
+    """Remove the checkpoints of a cell, and what a killed process left of them; what was set aside stays."""
+    folder = checkpoint_folder(record)
+    _remove(folder, keep=(".damaged",))
+    with contextlib.suppress(OSError):  # not empty, or not there
+        folder.rmdir()
+        folder.parent.rmdir()
+
+
+def list_checkpointed_records(results: Path) -> list[Path]:
+    """Return where the records go, or are, of the cells that have checkpoints."""
+    return [results / f"{folder.name}.json" for folder in (results / CHECKPOINTS).glob("*")]
+
+
+def _remove(folder: Path, *, keep: tuple[str, ...]) -> None:
+    """Remove a cell's files but some; what a process was writing when it was killed goes in any case."""
+    with contextlib.suppress(OSError):
+        for path in folder.iterdir():
+            if path.suffix not in keep:
+                path.unlink(missing_ok=True)
+
+
+def _describe(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def check_fit(tensors: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:
+    """Raise a ValueError unless both hold tensors of the same names, shapes and types."""
+    if differing := tensors.keys() ^ expected.keys():
+        raise ValueError(f"{min(differing)} is only in the {'file' if min(differing) in tensors else 'model'}")
+    for name, tensor in expected.items():
+        if tensors[name].shape != tensor.shape:
+            raise ValueError(f"{name} is {list(tensors[name].shape)}, not {list(tensor.shape)}")
+        if tensors[name].dtype != tensor.dtype:
+            raise ValueError(f"{name} is {tensors[name].dtype}, not {tensor.dtype}")
+
+
+def _separate(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return the tensors on the CPU, those that share memory apart: safetensors stores no memory twice."""
+    separate, seen = {}, set()
+    for name, tensor in tensors.items():
+        here = tensor.detach().cpu().contiguous()
+        place = here.untyped_storage().data_ptr()
+        separate[name] = here.clone() if place in seen else here
+        seen.add(place)
+    return separate
+
+
+def _hash(text: str, tensors: Mapping[str, Tensor]) -> str:
+    content = hashlib.sha256(text.encode())
+    for name, tensor in sorted(tensors.items()):
+        content.update(f"\0{name} {tensor.dtype} {list(tensor.shape)}\0".encode())
+        content.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
+    return content.hexdigest()

@@ -1,0 +1,32 @@
+"""."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from probing.errors import ProbingError
+
+
+def pick_device(name: str) -> torch.device:
+    """Return the device asked for; `auto` takes a GPU where there is one."""
+    available = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if name == "auto":
+        return torch.device("cuda" if available["cuda"] else "mps" if available["mps"] else "cpu")
+    if name not in available:
+        raise ProbingError(f"unknown device {name!r}. Known: auto, {', '.join(available)}")
+    if not available[name]:
+        here = ", ".join(device for device, there in available.items() if there)
+        raise ProbingError(f"--device {name}: there is no such device on this machine. Available: {here}")
+    return torch.device(name)
+
+
+def pick_precision(name: str, device: torch.device) -> torch.dtype:
+    """Return the type that training computes in; `auto` is bfloat16 on a GPU that has it."""
+    narrow = device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
+    return torch.bfloat16 if name == "bfloat16" or (name == "auto" and narrow) else torch.float32
+
+
+def move(tensor: Tensor, device: torch.device) -> Tensor:
+    """Copy to the device; to a GPU from pinned memory, so that the copy waits for nothing and nothing waits for it."""
+    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)

@@ -1,0 +1,119 @@
+"""What a training minimises and by what it is judged; here, the classification of sentences.
+
+Shapes: B sentences of a batch, C classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from probing.model import Packing
+from probing.tasks import Batch, Integers, PackedSplit
+from probing.training.devices import move
+
+EVALUATION_BATCH = 256
+REMEDY = "Try a lower training.learning_rate or training.clip_norm"
+
+AnyBatch = TypeVar("AnyBatch")
+
+
+class NonFiniteLossError(Exception):
+    """The loss or the model's output became infinite or not a number: this training cannot go on."""
+
+
+class Objective(Protocol[AnyBatch]):
+    """Tells the training loop what a batch's loss is, what is measured on dev, and which score is better."""
+
+    def __len__(self) -> int:
+        """Return the number of training examples."""
+
+    def batches(self, order: Integers) -> Iterator[AnyBatch]:
+        """Yield the training examples in the given order, a batch at a time."""
+
+    def size(self, batch: AnyBatch) -> tuple[int, int]:
+        """Return the number of examples and of tokens in a batch."""
+
+    def loss(self, batch: AnyBatch) -> Tensor:
+        """Return the mean loss per example of a batch, as a scalar that can be differentiated."""
+
+    def score(self) -> float:
+        """Measure the model on dev."""
+
+    def is_better(self, score: float, best: float) -> bool:
+        """Return whether a score is better than the best one so far."""
+
+    def is_perfect(self, score: float) -> bool:
+        """Return whether no score can be better."""
+
+
+@dataclass(frozen=True, slots=True)
+class Classification:
+    """Cross-entropy on the training split, accuracy in percent on dev."""
+
+    model: nn.Module
+    train: PackedSplit
+    dev: PackedSplit
+    device: torch.device
+    batch_size: int
+
+    def __len__(self) -> int:
+        return len(self.train)
+
+    def batches(self, order: Integers) -> Iterator[Batch]:
+        return self.train.batches(self.batch_size, order)
+
+    def size(self, batch: Batch) -> tuple[int, int]:
+        return len(batch.labels), len(batch.tokens)
+
+    def loss(self, batch: Batch) -> Tensor:
+        labels = move(torch.from_numpy(batch.labels), self.device)
+        return functional.cross_entropy(compute_scores(self.model, batch, self.device).float(), labels)
+
+    def score(self) -> float:
+        return compute_accuracy(predict(self.model, self.dev, self.device), self.dev)
+
+    def is_better(self, score: float, best: float) -> bool:
+        return score > best
+
+    def is_perfect(self, score: float) -> bool:
+        return score == 100.0
+
+
+def compute_scores(model: nn.Module, batch: Batch, device: torch.device) -> Tensor:
+    """Return the model's scores (B, C) for a packed batch."""
+    rows, positions, lengths, tokens = map(torch.from_numpy, (batch.rows, batch.positions, batch.lengths, batch.tokens))
+    packing = Packing.build(rows, positions, lengths, int(batch.lengths.max()))
+    scores: Tensor = model(move(tokens, device), packing.map(lambda tensor: move(tensor, device)))
+    return scores
+
+
+def score_batches(model: nn.Module, split: PackedSplit, device: torch.device) -> Iterator[Tensor]:
+    """Yield the scores (B, C) of a split's sentences, in order; the model learns nothing from them."""
+    model.eval()
+    for batch in split.batches(EVALUATION_BATCH):
+        with torch.inference_mode():
+            scores = compute_scores(model, batch, device)
+        yield scores
+
+
+def predict(model: nn.Module, split: PackedSplit, device: torch.device) -> Integers:
+    """Return the predicted class of every sentence of a split, in order; scores that are not finite are an error."""
+    classes, finite = [], torch.ones((), dtype=torch.bool, device=device)
+    for scores in score_batches(model, split, device):
+        classes.append(scores.argmax(1))
+        finite &= scores.isfinite().all()
+    if not finite:  # the last step can cause this, with a loss that was finite before
+        raise NonFiniteLossError(f"the model's scores became infinite or not a number. {REMEDY}")
+    return torch.cat(classes).cpu().numpy()
+
+
+def compute_accuracy(predictions: Integers, split: PackedSplit) -> float:
+    """Return the percentage of predictions that are right."""
+    return 100.0 * float(np.mean(predictions == split.labels))

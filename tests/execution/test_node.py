@@ -1,0 +1,78 @@
+"""A cluster that cannot be reached is told within seconds; on a node one cell runs at a time."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+from probing.display import Status
+from probing.errors import ProbingError
+from probing.execution import node
+from probing.execution.node import check_reachable, run_on_node
+
+CPU = torch.device("cpu")
+
+
+class FakeShipment:
+    """Unpacks to the content that its one file has."""
+
+    def unpack(self, fetch: Any) -> Any:
+        return fetch("handle")
+
+
+def test_nobody_answers() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+        with pytest.raises(ProbingError) as caught:
+            check_reachable("ray", address, port=6379)
+        assert str(caught.value) == (
+            f"--backend ray: nobody answers at {address} (Connection refused). Is the cluster running?"
+        )
+        free.listen()
+        check_reachable("ray", address, port=6379)
+        check_reachable("dask", f"tcp://{address}", port=8786)
+
+
+@pytest.mark.parametrize("address", ["", "tcp://", "host:port", ":6379", "host:99999999"])
+def test_what_is_no_address(address: str) -> None:
+    with pytest.raises(ProbingError) as caught:
+        check_reachable("ray", address, port=6379)
+    assert str(caught.value) == f"--address must be HOST:PORT, as in 10.0.0.1:6379. Got {address!r}"
+
+
+def test_cells_of_one_process_take_turns() -> None:
+    inside, most = [], []
+
+    def run_cell(cell: Any, device: torch.device, on_status: Any) -> tuple[Any, int]:
+        inside.append(cell)
+        most.append(len(inside))
+        threading.Event().wait(0.01)
+        inside.remove(cell)
+        return cell, torch.get_num_threads()
+
+    def run(number: int) -> Any:
+        return run_on_node(run_cell, FakeShipment(), CPU, lambda handle: number, print)  # type: ignore[arg-type]
+
+    threads = torch.get_num_threads()
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(run, range(8))) == [(number, 1) for number in range(8)]
+    torch.set_num_threads(threads)
+    assert set(most) == {1}
+
+
+def test_statuses_are_told_seldom_but_the_ends_of_epochs_always(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[Status] = []
+    clock = [100.0]
+    monkeypatch.setattr(node, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    tell = node._tell_seldom(told.append)
+    for now, fraction, ended in ((100.0, 0.1, False), (100.1, 0.2, False), (100.2, 0.3, True), (100.8, 0.9, False)):
+        clock[0] = now
+        tell(Status(work="cell", fraction=fraction, milestone=ended))
+    assert [status.fraction for status in told] == [0.1, 0.3, 0.9]

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+from probing.errors import ProbingError
+from probing.execution.leases import Leases
+from probing.experiments.cleanup import clear_leftovers, describe_leftovers
+from probing.results.record import Record
+from probing.results.store import Store
+from probing.storage.cache import cache_folder
+from probing.training.checkpoints import checkpoint_folder
+
+Probe = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def results(tmp_path: Path, make_record: Callable[..., Record]) -> Path:
+    """Return a results folder with the checkpoints of a finished, a stopped and a running cell."""
+    store = Store(tmp_path / "results")
+    for seed in range(3):
+        result = make_record(seed=seed, key=f"{seed}" * 64)
+        if seed == 0:
+            store.save(result)
+        folder = checkpoint_folder(result.path(store.folder))
+        folder.mkdir(parents=True)
+        (folder / "training.safetensors").write_bytes(bytes(1_000_000 * (seed + 1)))
+    return store.folder
+
+
+@pytest.fixture(autouse=True)
+def _cached() -> None:
+    for kind, name in (("explained", "e"), ("shipped", "s")):
+        folder = cache_folder(kind) / name
+        folder.mkdir(parents=True)
+        (folder / "file").write_bytes(bytes(500_000))
+
+
+def test_all_that_is_kept_is_listed_and_deleted(results: Path) -> None:
+    leases = Leases.of(results)
+    leases.take("2" * 64)
+    first, second = (f"mini--Tense--em--mini--seed{seed}--{f'{seed}' * 12}" for seed in range(2))
+    assert describe_leftovers(results) == [
+        ("checkpoints", "cell that was stopped", 2.0, second),
+        ("checkpoints", "cell with a record", 1.0, first),
+        ("explained", "model of an explanation", 0.5, "e"),
+        ("shipped", "file of a run on a cluster", 0.5, "s"),
+    ]
+    assert clear_leftovers(["shipped"], results) == (1, 500_000)
+    assert not list(cache_folder("shipped").iterdir())
+    assert clear_leftovers(["explained", "checkpoints"], results) == (3, 3_500_000)
+    assert [path.name[-12:] for path in (results / "checkpoints").iterdir()] == ["2" * 12]
+    leases.close()
+    assert clear_leftovers(["checkpoints"], results) == (1, 3_000_000)
+    assert [path.suffix for path in results.iterdir()] == [".json"]
+    assert describe_leftovers(results) == []
+
+
+def test_what_is_being_fetched_stays(results: Path) -> None:
+    with (
+        FileLock(f"{cache_folder('shipped') / 's'}.lock"),
+        pytest.raises(ProbingError, match=r"s is being fetched by another process\. Wait for it, or stop it"),
+    ):
+        clear_leftovers(["shipped"], results)
+    assert (cache_folder("shipped") / "s" / "file").is_file()
+
+
+def test_checkpoints_go_only_if_they_are_named(results: Path, probe: Probe) -> None:
+    where = ("--results", str(results))
+    assert "cell that was stopped" in probe("cache", "list", *where)[1]
+    assert probe("cache", "clear", *where)[1] == "2 entries deleted, 1.0 MB\n"
+    assert probe("cache", "clear", "--kind", "vectors", *where)[1] == "0 entries deleted, 0.0 MB\n"
+    assert probe("cache", "clear", "--kind", "checkpoints", *where)[1] == "3 entries deleted, 6.0 MB\n"
+    assert probe("cache", "clear", "--kind", "shipped", "--encoder", "x")[::2] == (
+        2,
+        "probe: --encoder goes with --kind vectors. Got --kind shipped\n",
+    )

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+
+from probing.config import resolve_config
+from probing.report.grouping import group_results
+from probing.report.reproduction import list_commands
+from probing.tasks.table import TASKS
+
+
+def settings_of(*changes):
+    return json.loads(json.dumps(resolve_config("mini", settings=changes).as_dict()))
+
+
+@pytest.fixture
+def commands():
+    def make(results, **options):
+        (group,) = group_results(results)
+        return list_commands(group, **options)
+
+    return make
+
+
+def test_models_that_were_run_alike_share_a_command(make_record, commands):
+    results = [
+        make_record(task.name, model, settings=settings_of(), seed=seed, size=100)
+        for task in TASKS
+        for model in ("base", "simple", "em")
+        for seed in (0, 1)
+    ]
+    assert commands(results, folder="my results") == [
+        "probe run --aggregator base --aggregator simple --aggregator em --task all --data mini --preset mini "
+        "--seeds 2 --results 'my results'"
+    ]
+
+
+def test_what_is_not_the_presets_is_set(make_record, commands):
+    changed = settings_of("model.iterations=2", "model.squash=false", "model.layers_with_aggregator=1,2")
+    results = [make_record("Tense", seed=seed, settings=changed) for seed in (3, 5)]
+    assert commands(results) == [
+        "probe run --aggregator em --task Tense --data mini --preset mini --seeds 3,5 --set model.iterations=2 "
+        "--set model.squash=false --set model.layers_with_aggregator=1,2 --results results"
+    ]
+    settings = [part for part in commands(results)[0].split() if part.startswith("model.")]
+    assert json.loads(json.dumps(resolve_config("mini", settings=settings).as_dict())) == changed
+
+
+def test_one_seed_is_a_list_of_one(make_record, commands):
+    assert "--seeds 4, " in commands([make_record(seed=4, settings=settings_of())])[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "expected"),
+    [
+        ("bag-of-words", {"encoder": {"dtype": "float32"}}, "--encoder bag-of-words --task Tense"),
+        ("huggingface:x layer 04", {"encoder": {"layer": 4, "pooling": "mean"}}, "--encoder huggingface:x --layer 4 "),
+        ("huggingface:x layer 04", {"encoder": {"layer": 4, "pooling": "cls"}}, " --pooling cls --probe linear "),
+        ("x.py:E untrained", {"encoder": {}}, "--encoder x.py:E --task Tense"),
+        ("x.py:E untrained", {"encoder": {}}, " --probe linear --control random-encoder "),
+    ],
+)
+def test_frozen_encoders(make_record, change, commands, name, settings, expected):
+    result = change(make_record(), model__name=name, settings=settings | {"probe": {"probe": "linear"}})
+    (command,) = commands([result])
+    assert expected in command
+    assert "--set" not in command
+
+
+def test_all_layers_are_one_command(gallery, commands):
+    (command,) = [one for one in commands(gallery) if "bert" in one]
+    assert command.startswith("probe run --encoder bert --layer all --task SeLen,WC,ToCo,Tense ")
+
+
+def test_controls_are_part_of_their_models_command(make_record, change, commands):
+    result = make_record(settings=settings_of(), size=100)
+    untrained = change(result, model__name="em untrained", model__label="EM, untrained")
+    others = [change(result, measure=measure, key=measure) for measure in ("random-labels", "description-length")]
+    (command,) = commands([result, untrained, *others])
+    assert command == (
+        "probe run --aggregator em --task Tense --data mini --preset mini --seeds 1 --control random-labels "
+        "--control random-encoder --mdl --results results"
+    )
+
+
+def test_fine_tuned_encoders(make_record, change, commands):
+    settings = settings_of()
+    del settings["routing"]
+    (command,) = commands([change(make_record(settings=settings), model__name="x.py:E fine-tuned")])
+    assert command.startswith("probe run --encoder x.py:E --task Tense")
+    assert " --fine-tune " in command
+
+
+def test_a_users_own_task_is_a_file(make_record, change, commands):
+    result = change(make_record("my_task", settings=settings_of()), data__name="own", data__file="my task.tsv")
+    assert commands([result])[0].startswith("probe run --aggregator em --task-file 'my task.tsv' --preset mini")
+
+
+def test_names_are_quoted(make_record, change, commands):
+    result = change(make_record(settings=settings_of()), model__name="a.py:$(rm -rf ~)")
+    assert "--aggregator 'a.py:$(rm -rf ~)' " in commands([dataclasses.replace(result)])[0]

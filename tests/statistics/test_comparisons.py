@@ -1,0 +1,443 @@
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from probing.statistics import comparisons as statistics
+from probing.statistics import resampling
+from probing.statistics.comparisons import Comparison, Part, Sample, average_comparisons, holm, mcnemar
+from probing.statistics.intervals import Interval, add_parts, average_interval, difference_interval, wilson_interval
+
+
+def accuracy_interval(right):
+    return statistics.accuracy_interval(Sample(right))
+
+
+def compare(first, second, **options):
+    return statistics.compare(Sample(first), Sample(second), **options)
+
+
+def answers(text):
+    """Return (seeds, sentences) from rows of 1 and 0."""
+    return np.array([[character == "1" for character in row] for row in text.split()])
+
+
+def simulate(rng, chances, *, seeds, spread=0.0):
+    """Return what a model gets right: a sentence's chance, moved by the luck of each seed."""
+    luck = rng.normal(0, spread, (seeds, 1))
+    return rng.random((seeds, len(chances))) < chances + luck
+
+
+@pytest.fixture
+def few_resamples(monkeypatch):
+    """Simulations repeat the test hundreds of times; each may be coarse."""
+    monkeypatch.setattr(resampling, "RESAMPLES", 399)
+
+
+@pytest.mark.parametrize(
+    ("right", "size", "low", "high"),
+    [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)],
+)
+def test_wilson_as_newcombe_1998_works_it_out(right, size, low, high):
+    """Newcombe (1998), Statistics in Medicine 17, table I, method 3."""
+    interval = wilson_interval(right / size, size)
+    assert (interval.low, interval.high) == pytest.approx((low, high), abs=5e-5)
+
+
+@given(st.integers(1, 400).flatmap(lambda size: st.tuples(st.integers(0, size), st.just(size))))
+def test_one_seed_has_the_interval_of_wilson(counts):
+    count, size = counts
+    expected = stats.binomtest(count, size).proportion_ci(method="wilson")
+    interval = accuracy_interval(np.arange(size)[None] < count)
+    assert (interval.low, interval.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
+
+
+def test_intervals_that_touch_overlap():
+    assert Interval(0.1, 0.2).overlaps(Interval(0.2, 0.3))
+    assert Interval(0.2, 0.3).overlaps(Interval(0.1, 0.2))
+    assert not Interval(0.1, 0.2).overlaps(Interval(0.21, 0.3))
+
+
+def test_the_parts_of_a_variance_are_those_of_a_two_way_table():
+    """The formula of Hillis (2007) by its mean squares, from sums written out cell by cell."""
+    right = simulate(np.random.default_rng(0), np.linspace(0.3, 0.9, 30), seeds=4, spread=0.2)
+    seeds, sentences = right.shape
+    mean = sum(right[s, i] for s in range(seeds) for i in range(sentences)) / (seeds * sentences)
+    of_seed = [sum(right[s, i] for i in range(sentences)) / sentences for s in range(seeds)]
+    of_sentence = [sum(right[s, i] for s in range(seeds)) / seeds for i in range(sentences)]
+    ms_seed = sentences * sum((a - mean) ** 2 for a in of_seed) / (seeds - 1)
+    ms_sentence = seeds * sum((b - mean) ** 2 for b in of_sentence) / (sentences - 1)
+    ms_both = sum(
+        (right[s, i] - of_seed[s] - of_sentence[i] + mean) ** 2 for s in range(seeds) for i in range(sentences)
+    ) / ((seeds - 1) * (sentences - 1))
+    variance = (ms_seed + max(0, ms_sentence - ms_both)) / (seeds * sentences)
+    freedom = (ms_seed + ms_sentence - ms_both) ** 2 / (
+        ms_seed**2 / (seeds - 1) + (ms_sentence - ms_both) ** 2 / (sentences - 1)
+    )
+    whole = add_parts([Sample(right).seed_part, Sample(right).sentence_part])
+    assert whole.variance == pytest.approx(variance)
+    assert whole.freedom == pytest.approx(freedom)
+    quantile = stats.t.ppf(0.975, freedom)
+    interval = accuracy_interval(right)
+    for bound in (interval.low, interval.high):  # Wilson's bounds solve this equation
+        assert (bound - mean) ** 2 == pytest.approx(quantile**2 * bound * (1 - bound) * variance / (mean * (1 - mean)))
+
+
+def test_seeds_that_agree_by_luck_leave_the_noise_of_their_answers():
+    """Three seeds, equal accuracy, other mistakes: the variance of coin tosses is left, known from all answers."""
+    right = answers("1111111000 0001111111 1101101110")
+    part = Sample(right).seed_part
+    assert right.mean(axis=1).tolist() == pytest.approx([0.7, 0.7, 0.7])
+    residuals = right - right.mean(axis=1, keepdims=True) - right.mean(axis=0) + right.mean()
+    assert part.variance == pytest.approx(np.square(residuals).sum() / (2 * 9) / 30)
+    assert part.freedom == 2 * 9
+    deviations = resampling.resample_seeds(Sample(right), (0,))
+    assert np.std(deviations) == pytest.approx(math.sqrt(part.variance), rel=0.03)
+
+
+def test_degrees_of_freedom_are_those_of_welch():
+    first, second = [27.5, 21.0, 19.0, 23.6, 17.0], [27.1, 22.0, 20.8, 23.4]
+    parts = [Part(float(np.var(sample, ddof=1)) / len(sample), len(sample) - 1) for sample in (first, second)]
+    assert add_parts(parts).freedom == pytest.approx(stats.ttest_ind(first, second, equal_var=False).df)
+    assert add_parts([]) == Part(0.0, math.inf)
+
+
+def test_seeds_that_differ_widen_the_interval():
+    agreeing = np.tile(np.arange(1000) < 800, (3, 1))
+    differing = np.stack([np.arange(1000) < number for number in (780, 800, 820)])
+    one = accuracy_interval(agreeing[:1])
+    same = accuracy_interval(agreeing)
+    assert (same.low, same.high) == pytest.approx((one.low, one.high), abs=1e-4)
+    wide = accuracy_interval(differing)
+    assert wide.low < one.low - 0.005
+    assert wide.high > one.high + 0.005
+
+
+@pytest.mark.parametrize("text", ["1", "0", "1 1", "1 0", "11 11", "10 01", "00 11", "111 111 110"])
+def test_the_smallest_tables_have_intervals(text):
+    interval = accuracy_interval(answers(text))
+    assert 0 <= interval.low <= answers(text).mean() <= interval.high <= 1
+    assert interval.low < interval.high
+
+
+@pytest.mark.parametrize(("seeds", "spread"), [(1, 0.0), (2, 0.0), (3, 0.02), (5, 0.0), (5, 0.04)])
+def test_95_percent_of_the_intervals_hold_the_truth(seeds, spread):
+    rng = np.random.default_rng(1)
+    repeats, held = 600, 0
+    for _ in range(repeats):
+        interval = accuracy_interval(simulate(rng, rng.uniform(0.5, 0.9, 500), seeds=seeds, spread=spread))
+        held += interval.low <= 0.7 <= interval.high
+    assert stats.binomtest(held, repeats, 0.95, alternative="less").pvalue > 0.001
+    assert held / repeats < 0.995
+
+
+def test_the_average_of_shares_with_wide_and_narrow_intervals():
+    interval = average_interval([0.5, 0.9], [Interval(0.46, 0.54), Interval(0.87, 0.92)])
+    assert (interval.low, interval.high) == pytest.approx((0.7 - 0.05 / 2, 0.7 + math.hypot(0.04, 0.02) / 2))
+    assert average_interval([0.5], [Interval(0.4, 0.6)]) == Interval(0.4, 0.6)
+
+
+@pytest.mark.parametrize(
+    ("counts", "low", "high"),
+    [
+        ((56, 70, 48, 80), 0.0524, 0.3339),
+        ((9, 10, 3, 10), 0.1705, 0.8090),
+        ((6, 7, 2, 7), 0.0582, 0.8062),
+        ((5, 56, 0, 29), -0.0381, 0.1926),
+        ((10, 10, 0, 10), 0.6075, 1.0),
+    ],
+)
+def test_the_difference_of_shares_as_newcombe_1998_works_it_out(counts, low, high):
+    """Table II, method 10."""
+    first, size, second, other = counts
+    shares = [first / size, second / other]
+    interval = difference_interval(shares, [wilson_interval(shares[0], size), wilson_interval(shares[1], other)])
+    assert (interval.low, interval.high) == pytest.approx((low, high), abs=5e-5)
+
+
+@given(st.integers(0, 60), st.integers(0, 60))
+def test_mcnemar_is_the_exact_binomial_test(first, second):
+    expected = stats.binomtest(first, first + second).pvalue if first + second else 1.0
+    assert mcnemar(first, second) == pytest.approx(expected)
+
+
+def every_swap(first, second):
+    """Return the p-value over all ways of swapping the two models' answers to a sentence."""
+    differences = first.mean(axis=0) - second.mean(axis=0)
+    observed = abs(differences.mean()) - 1e-12
+    signs = itertools.product([1, -1], repeat=len(differences))
+    means = [abs(np.mean(differences * sign)) for sign in signs]
+    return np.mean([mean >= observed for mean in means])
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("111111111100", "111100010000"),
+        ("1110011101", "1010011100"),
+        ("1111111111 1111111110 1111110110", "1110011100"),
+        ("1111011111 0111111110", "1110011100 0100101101 1110000100"),
+    ],
+)
+def test_approximate_randomisation_approaches_the_exact_one(first, second):
+    first, second = answers(first), answers(second)
+    comparison = compare(first, second)
+    assert comparison.p_randomisation == pytest.approx(every_swap(first, second), abs=0.015)
+    if len(first) == len(second) == 1:
+        assert comparison.p == comparison.p_mcnemar == pytest.approx(every_swap(first, second))
+
+
+def test_which_test_the_p_value_is_by():
+    one, two = answers("1100"), answers("1101 0110")
+    assert compare(one, one).test == "mcnemar"
+    assert compare(one, one).discordant == (0, 0)
+    assert compare(one, two).test == "randomisation"
+    assert compare(one, two).p == compare(one, two).p_randomisation
+    assert compare(two, one).discordant is None
+    assert compare(two, two).test == "bootstrap"
+    assert compare(two, one).p_mcnemar is None
+
+
+def test_the_bootstrap_draws_sentences_and_seeds():
+    """The deviations have the moments of a literal resampling, one sentence and one seed at a time."""
+    rng = np.random.default_rng(3)
+    first = simulate(rng, np.linspace(0.4, 1.0, 60), seeds=3, spread=0.05)
+    second = simulate(rng, np.linspace(0.3, 0.9, 60), seeds=4)
+    comparison = compare(first, second)
+    # Half a sentence for each of four outcomes, doubled so that all can be drawn with equal chances.
+    differences = [*np.repeat(first.mean(axis=0) - second.mean(axis=0), 2).tolist(), 1, -1, 0, 0]
+    spread = np.var(differences)
+    residual = Sample(first).residual + Sample(second).residual
+    kept = max(0, 1 - residual / spread)
+    literal = []
+    for _ in range(8_000):
+        deviation = (np.mean(rng.choice(differences, 62)) - np.mean(differences)) * math.sqrt(kept)
+        for sign, right in ((1, first), (-1, second)):
+            means = right.mean(axis=1)
+            seeds = len(means)
+            deviation += sign * (rng.choice(means, seeds).mean() - means.mean()) * math.sqrt(seeds / (seeds - 1))
+        literal.append(deviation)
+    assert np.std(comparison.deviations) == pytest.approx(np.std(literal), rel=0.03)
+    assert np.mean(comparison.deviations) == pytest.approx(0, abs=4 * np.std(literal) / 100)
+    assert np.std(literal) == pytest.approx(math.sqrt(add_parts(comparison.parts).variance), rel=0.03)
+    for level in (0.05, 0.5, 0.95):
+        ours, theirs = np.quantile(comparison.deviations, level), np.quantile(literal, level)
+        assert ours == pytest.approx(theirs, abs=0.06 * np.std(literal))
+
+
+def test_the_p_value_of_the_bootstrap_is_that_of_scaled_deviations():
+    rng = np.random.default_rng(4)
+    deviations = rng.normal(0, 0.01, 20_000)
+    parts = (Part(0.00006, 3), Part(0.00004, 999))
+    comparison = Comparison(0.02, "bootstrap", lambda: deviations, parts, lambda: np.zeros(1))
+    freedom = add_parts(parts).freedom
+    scaled = np.abs(deviations * np.sqrt(freedom / rng.chisquare(freedom, len(deviations))))
+    assert comparison.p == pytest.approx(np.mean(scaled >= 0.02), abs=0.004)
+    assert comparison.p == pytest.approx(2 * stats.t.sf(2, freedom), abs=0.004)
+    assert comparison.p_bootstrap(0.05) == pytest.approx(2 * stats.t.sf(3, freedom), abs=0.004)
+    assert comparison.p_bootstrap(0.02) == 1.0
+    half = stats.t.ppf(0.975, freedom) * 0.01
+    assert (comparison.interval.low, comparison.interval.high) == pytest.approx((0.02 - half, 0.02 + half))
+
+
+@pytest.mark.parametrize("freedom", [1.2, 3.0, 4.7, 60.0, 5e5, 1e9])
+def test_the_chi_squared_distribution_between_its_nodes(freedom):
+    ratios = np.abs(np.random.default_rng(1).normal(0, 0.8, 5_000))
+    expected = stats.chi2.cdf(freedom * ratios**2, freedom)
+    assert resampling.chi_squared_share(ratios, freedom) == pytest.approx(expected, abs=3e-8)
+    assert resampling.chi_squared_share(ratios[:9], freedom) == pytest.approx(expected[:9], abs=1e-12)
+
+
+def test_many_different_sentences_are_drawn_by_their_extremes(monkeypatch):
+    """The sums have the moments and quantiles of sentences that are all drawn one by one."""
+    rng = np.random.default_rng(8)
+    chances = rng.uniform(0.4, 0.9, 400)
+    hard = np.where(np.arange(400) < 4, 0.0, chances)
+    first, second = simulate(rng, hard, seeds=40), simulate(rng, np.where(hard, chances, 1.0), seeds=41)
+    drawn = compare(first, second).deviations
+    monkeypatch.setattr(resampling, "MANY", 10**6)
+    one_by_one = compare(first, second).deviations
+    assert not np.array_equal(drawn, one_by_one)
+    assert np.std(drawn) == pytest.approx(np.std(one_by_one), rel=0.03)
+    assert np.mean(drawn) == pytest.approx(0, abs=0.05 * np.std(drawn))
+    for level in (0.01, 0.05, 0.5, 0.95, 0.99):
+        ours, theirs = np.quantile(drawn, level), np.quantile(one_by_one, level)
+        assert ours == pytest.approx(theirs, abs=0.1 * np.std(drawn))
+
+
+@pytest.mark.parametrize("seeds", [2, 5, 200])
+def test_seeds_are_drawn_alike_in_blocks_and_at_once(monkeypatch, seeds):
+    drawn = resampling._draw_seeds(seeds, 1_300, (3, 1))
+    assert drawn.sum(axis=1) == pytest.approx(np.ones(1_300), abs=1e-5)
+    monkeypatch.setattr(resampling, "ROWS", 1_300)
+    resampling._draw_seeds.cache_clear()
+    assert np.array_equal(resampling._draw_seeds(seeds, 1_300, (3, 1)), drawn)
+
+
+def test_models_that_never_differ_are_not_proven_equal():
+    right = np.arange(1000)[None] < 800
+    comparison = compare(right, right)
+    assert comparison.difference == 0
+    assert comparison.p == 1
+    assert 0.001 < comparison.interval.high < 0.003
+
+
+@pytest.mark.parametrize("text", ["1 1", "11 11", "111 111"])
+def test_a_few_sentences_prove_nothing(text):
+    right = answers(text)
+    assert compare(right, ~right).p > 0.05
+    assert compare(right[:1], ~right[:1]).p > 0.05
+
+
+def test_the_other_way_round_is_the_mirror_image():
+    rng = np.random.default_rng(5)
+    first, second = simulate(rng, np.full(500, 0.8), seeds=3), simulate(rng, np.full(500, 0.7), seeds=2)
+    ours, theirs = compare(first, second), compare(second, first)
+    assert ours.difference == -theirs.difference
+    assert ours.interval.low == pytest.approx(-theirs.interval.high)
+    assert ours.p == pytest.approx(theirs.p, abs=0.01)
+
+
+def test_the_same_answers_give_the_same_figures():
+    rng = np.random.default_rng(6)
+    first, second = simulate(rng, np.full(300, 0.8), seeds=3), simulate(rng, np.full(300, 0.78), seeds=3)
+    assert compare(first, second).p == compare(first, second).p
+    assert compare(first, second, stream=1).p != compare(first, second).p
+
+
+def test_other_sentences_are_a_mistake():
+    with pytest.raises(ValueError, match=r"must answer the same sentences\. Got 4 and 3"):
+        compare(answers("1111"), answers("111"))
+
+
+def test_the_average_over_tasks():
+    rng = np.random.default_rng(7)
+    pairs = [[simulate(rng, np.full(400, chance), seeds=3) for chance in (0.75, 0.7)] for _ in range(4)]
+    alone = [compare(first, second, stream=number) for number, (first, second) in enumerate(pairs)]
+    average = average_comparisons(alone)
+    assert average.difference == pytest.approx(np.mean([one.difference for one in alone]))
+    assert average.test == "bootstrap"
+    variance = sum(add_parts(one.parts).variance for one in alone) / 16
+    assert add_parts(average.parts).variance == pytest.approx(variance)
+    assert np.std(average.deviations) == pytest.approx(math.sqrt(variance), rel=0.05)
+    widths = [one.interval.high - one.interval.low for one in (average, *alone)]
+    assert widths[0] < min(widths[1:])
+    assert average.p < 0.01
+    single = average_comparisons([compare(first[:1], second[:1]) for first, second in pairs])
+    assert single.test == "randomisation"
+    assert single.discordant is None
+
+
+@pytest.mark.parametrize(
+    ("p_values", "corrected"),
+    [
+        ([0.01, 0.04, 0.03, 0.005], [0.03, 0.06, 0.06, 0.02]),  # R: p.adjust(c(.01, .04, .03, .005), "holm")
+        ([0.6, 0.9], [1.0, 1.0]),
+        ([0.02], [0.02]),
+        ([], []),
+    ],
+)
+def test_holm(p_values, corrected):
+    assert holm(p_values) == pytest.approx(corrected)
+
+
+@given(st.lists(st.floats(0, 1), max_size=12), st.floats(0.001, 0.5))
+def test_holm_rejects_what_its_steps_reject(p_values, level):
+    """Holm (1979): from the smallest on, reject while p <= level / (hypotheses left)."""
+    rejected = set()
+    for step, index in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
+        if p_values[index] * (len(p_values) - step) > level:
+            break
+        rejected.add(index)
+    assert {index for index, p in enumerate(holm(p_values)) if p <= level} == rejected
+
+
+def share_significant(rng, *, seeds, spread, gain=0.0, sentences=300, repeats=400, alike=True):
+    """Return how many of some simulated comparisons have p < 5 %."""
+    found = 0
+    for _ in range(repeats):
+        chances = rng.uniform(0.4, 0.85, sentences)
+        others = chances if alike else rng.uniform(0.4, 0.85, sentences)
+        first = simulate(rng, chances + gain, seeds=seeds, spread=spread)
+        found += compare(first, simulate(rng, others, seeds=seeds, spread=spread)).p < 0.05
+    return found
+
+
+@pytest.mark.parametrize("alike", [True, False], ids=["same sentences hard", "other sentences hard"])
+@pytest.mark.parametrize(("seeds", "spread"), [(1, 0.0), (2, 0.0), (2, 0.04), (3, 0.02), (5, 0.0), (5, 0.04)])
+def test_false_positives_stay_at_5_percent(few_resamples, seeds, spread, alike):
+    repeats = 300
+    found = share_significant(np.random.default_rng(8), seeds=seeds, spread=spread, alike=alike, repeats=repeats)
+    assert stats.binomtest(found, repeats, 0.05, alternative="greater").pvalue > 0.001
+
+
+@pytest.mark.parametrize(("seeds", "spread"), [(1, 0.0), (3, 0.01), (5, 0.02)])
+def test_power_grows_with_the_difference_and_with_the_sentences(few_resamples, seeds, spread):
+    rng = np.random.default_rng(9)
+
+    def power(**options):
+        return share_significant(rng, seeds=seeds, spread=spread, repeats=100, **options) / 100
+
+    by_gain = [power(gain=gain) for gain in (0.0, 0.06, 0.12)]
+    assert by_gain[0] + 0.1 < by_gain[1] < by_gain[2] - 0.1
+    by_sentences = [power(gain=0.05, sentences=sentences) for sentences in (60, 1000)]
+    assert by_sentences[0] + 0.1 < by_sentences[1]
+
+
+def test_power_grows_with_the_seeds(few_resamples):
+    rng = np.random.default_rng(10)
+    by_seeds = [share_significant(rng, seeds=seeds, spread=0.03, gain=0.06, repeats=150) / 150 for seeds in (2, 4, 8)]
+    assert by_seeds[0] + 0.1 < by_seeds[1] < by_seeds[2] - 0.1
+
+
+def test_after_holm_a_table_without_differences_seldom_has_a_mark(few_resamples):
+    rng = np.random.default_rng(11)
+    tables, marked = 80, 0
+    for _ in range(tables):
+        chances = rng.uniform(0.4, 0.9, 200)
+        p_values = [
+            compare(simulate(rng, chances, seeds=3, spread=0.02), simulate(rng, chances, seeds=3, spread=0.02)).p
+            for _ in range(10)
+        ]
+        marked += min(holm(p_values)) < 0.05
+    assert stats.binomtest(marked, tables, 0.05, alternative="greater").pvalue > 0.001
+
+
+def test_the_p_value_of_a_great_difference_is_no_matter_of_the_number_of_draws():
+    """A table may have hundreds of comparisons, and each p-value is multiplied by their number."""
+    rng = np.random.default_rng(12)
+    high, low = (simulate(rng, np.full(1000, chance), seeds=3) for chance in (0.95, 0.3))
+    several = compare(high, low)
+    whole = add_parts(several.parts)
+    assert several.test == "bootstrap"
+    assert several.p == pytest.approx(2 * stats.t.sf(several.difference / math.sqrt(whole.variance), whole.freedom))
+    mixed = compare(high, low[:1])
+    assert mixed.test == "randomisation"
+    contributions = (high.mean(axis=0) - low[0]) / 1000
+    assert mixed.p == pytest.approx(2 * math.exp(-(mixed.difference**2) / (2 * np.square(contributions).sum())))
+    average = average_comparisons([several, several])
+    assert average.p <= several.p < 1e-6
+    assert average_comparisons([mixed, mixed]).p <= mixed.p < 1e-6
+
+
+def test_hoeffdings_bound_is_above_the_exact_p_value():
+    first, second = answers("1" * 18), answers("0" * 16 + "11")
+    comparison = compare(np.concatenate([first, first]), second)
+    bound = 2 * math.exp(-(comparison.difference**2) / (2 * comparison.squares))
+    assert every_swap(np.concatenate([first, first]), second) <= bound
+
+
+def test_no_p_value_is_below_that_of_all_differing_sentences_agreeing():
+    right = np.ones((3, 20), dtype=bool)
+    assert compare(right, ~right).p == 2.0**-19
+
+
+def test_some_of_a_larger_number_of_p_values():
+    assert holm([0.01, 0.004], of=6) == pytest.approx([0.05, 0.024])
+    assert holm([0.01, 0.004], of=2) == holm([0.01, 0.004])
