@@ -24,15 +24,19 @@ from benchmarks.steps import CPU, SENTENCES, Trainer, build_model
 from probing.aggregators.em import EMAggregator
 from probing.aggregators.linear import LinearAggregator
 from probing.aggregators.simple import SimpleAggregator
-from probing.config import PRESETS, ModelConfig
+from probing.config import PRESETS, ModelConfig, TrainingConfig
 from probing.tasks.batches import PackedSplit
 from probing.training.loop import train
+from probing.training.objectives import Classification
 
 AGGREGATORS: dict[str, Callable[..., nn.Module]] = {
     "base": LinearAggregator,
     "simple": SimpleAggregator,
     "em": EMAggregator,
 }
+SETTINGS = TrainingConfig(
+    max_epochs=1, patience=1, batch_size=SENTENCES, learning_rate=1e-4, warmup_steps=100, clip_norm=1.0
+)
 SIZES = {"small": 1024, "paper": 192}
 """The sentences of an epoch."""
 GOAL = 3.0
@@ -141,20 +145,8 @@ def measure(*, rounds: int, clock: Callable[[], float]) -> dict[str, Any]:
         candidates: dict[str, Callable[[], object]] = {}
         for name, factory in AGGREGATORS.items():
             model = build_model(factory, PRESETS[preset].model)
-            candidates[name] = functools.partial(
-                train,
-                model,
-                split,
-                dev,
-                seed=0,
-                device=CPU,
-                max_epochs=1,
-                patience=1,
-                batch_size=SENTENCES,
-                learning_rate=1e-4,
-                warmup_steps=100,
-                clip_norm=1.0,
-            )
+            objective = Classification(model, split, dev, CPU, SETTINGS.batch_size)
+            candidates[name] = functools.partial(train, model, objective, SETTINGS, seed=0, device=CPU)
             plain = PlainModel(factory, PRESETS[preset].model)
             candidates[f"{name}, plain"] = functools.partial(train_plainly, plain, split, dev)
         seconds = take_turns(candidates, rounds=max(1, rounds // 5), clock=clock, title=f"epochs, {preset}")

@@ -28,8 +28,8 @@ import torch
 from torch import nn
 
 from benchmarks.measuring import CLOCKS, name_machine
-from probing.probes import kernel as kernel
-from probing.probes import search as probes
+from probing import probes
+from probing.probes import kernel
 from probing.tasks.table import TASKS
 
 CPU = torch.device("cpu")
@@ -73,7 +73,7 @@ def train_together(probe: probes.Probe, splits: Splits, classes: int, seed: int,
     right = fitted.predict(splits["te"].vectors) == splits["te"].labels.numpy()
     seconds = clock() - start
     peak = None if before is None else _read_memory("VmHWM") - before
-    return Run(seconds, 0.0, fitted.chosen.best.dev_accuracy, 100 * float(right.mean()), peak)
+    return Run(seconds, 0.0, fitted.chosen.best.score, 100 * float(right.mean()), peak)
 
 
 def train_plainly(probe: probes.Probe, splits: Splits, classes: int, seed: int, clock: Callable[[], float]) -> Run:

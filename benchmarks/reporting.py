@@ -14,16 +14,15 @@ import numpy as np
 from rich.table import Table
 
 from probing.registry import AGGREGATORS
-from probing.results.record import DataIdentity, ModelIdentity, Record, Scores, Timing
-from probing.results.store import Store
-from probing.tasks.table import TASKS, Task
+from probing.results import CellIdentity, Counts, DataIdentity, ModelIdentity, Record, Scores, Store, Timing
+from probing.tasks import TASKS, Task
 
 SENTENCES = 2000
 SEEDS = (2, 20, 200)
 GOAL = 3.0
 """The most seconds for 10,000 records."""
 
-REPORT = "import sys; from cli import main; main(['report', '--results', sys.argv[1]])"
+REPORT = "import sys; from probing.commands import main; main(['report', '--results', sys.argv[1]])"
 
 
 def measure(*, rounds: int, **_: Any) -> dict[str, Any]:
@@ -67,13 +66,13 @@ def make_record(task: Task, model: str, seed: int) -> Record:
         vocabulary_size=30_000,
         curve=[{"epoch": n, "loss": float(rng.random()), "dev_accuracy": float(100 * rng.random())} for n in range(9)],
         classes={
-            f"label {n}": {"train": 10, "dev": 1, "test": test, "right": hit}
+            f"label {n}": Counts(train=10, dev=1, test=test, right=hit)
             for n, (test, hit) in enumerate(zip(tests, hits, strict=True))
         },
         gold=gold.tolist(),
         predictions=predictions.tolist(),
     )
-    return Record(
+    identity = CellIdentity(
         task=task.name,
         family=task.family,
         seed=seed,
@@ -81,9 +80,10 @@ def make_record(task: Task, model: str, seed: int) -> Record:
         data=DataIdentity(name="random", file=f"{task.file}.txt", sha256=f"{place}" * 64),
         model=ModelIdentity(name=model, label=AGGREGATORS.builtins[model].label, version="built-in"),
         settings={"training": {f"setting {n}": n / 7 for n in range(20)}},
-        status="finished",
-        error=None,
-        scores=scores,
+    )
+    return Record(
+        identity=identity,
+        outcome=scores,
         timing=Timing(seconds=1.0, tokens_per_second=1.0, finished_at="2026-01-01T00:00:00+00:00"),
         where={"probing": "0", "torch": "0", "python": "0", "device": "cpu", "threads": 1},
         key=f"{place}{list(AGGREGATORS.builtins).index(model)}{seed:010}" + "0" * 52,

@@ -29,12 +29,12 @@ GOALS = {"read_seconds": 2.0, "start_seconds": 3.0, "jobs_ratio": 1.0}
 """The most seconds to read and index a file of 120,000 lines; from the command to the first step; of two processes with
 a thread each, as a multiple of one with two."""
 
-READ = "import sys; from pathlib import Path; from probing.dataset import load_task; load_task(Path(sys.argv[1]))"
-RUN = "from cli import main; main()"
+READ = "import sys; from pathlib import Path; from probing.tasks import load_task; load_task(Path(sys.argv[1]))"
+RUN = "from probing.commands import main; main()"
 START = """
 import os, sys
 from pathlib import Path
-from cli import main
+from probing.commands import main
 from probing.display import Display
 Display.update = lambda self, status: os._exit(0)  # the first status comes with the first step
 options = "--aggregator em --preset small --jobs 1".split()
@@ -49,7 +49,7 @@ def measure(*, rounds: int, **_: Any) -> dict[str, Any]:
         large, little = folder / "large.txt", folder / "little.txt"
         write_task(large, LINES)
         write_task(little, 1536)
-        empty = [_time(["-c", "import numpy, probing.dataset"]) for _ in range(3)]
+        empty = [_time(["-c", "import numpy, probing.tasks"]) for _ in range(3)]
         cold = _time(["-c", READ, str(large)]) - statistics.median(empty)
         cached = _time(["-c", READ, str(large)]) - statistics.median(empty)
         _time(

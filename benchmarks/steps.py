@@ -16,8 +16,8 @@ from benchmarks.measuring import CLASSES, VOCABULARY, make_split
 from probing.config import ModelConfig
 from probing.model.classifier import build_classifier
 from probing.tasks.batches import Batch, PackedSplit
-from probing.training.loop import Optimizer
-from probing.training.objectives import score
+from probing.training.objectives import compute_scores
+from probing.training.optimizer import Optimizer
 
 CPU = torch.device("cpu")
 SENTENCES, LENGTH = 64, 16
@@ -55,7 +55,9 @@ class Trainer:
         return cls(model, optimizer, split.batch(np.arange(sentences)))
 
     def loss(self) -> Tensor:
-        return functional.cross_entropy(score(self.model, self.batch, CPU), torch.from_numpy(self.batch.labels))
+        return functional.cross_entropy(
+            compute_scores(self.model, self.batch, CPU), torch.from_numpy(self.batch.labels)
+        )
 
     def step(self) -> None:
         self.optimizer.step(self.loss())

@@ -1,16 +1,19 @@
 """A linguistic probing benchmark suite: what does this sentence encoder know about language?"""
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from probing.errors import ProbingError
+
+if TYPE_CHECKING:
+    from probing.api import Results, evaluate, load_results, train
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "load_results"]
-
-_LAZY = {"load_results": "probing.report.frame"}
+__all__ = ["ProbingError", "Results", "__version__", "evaluate", "load_results", "train"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import what needs pandas only when it is asked for: `import probing` is instant, and imports still point down."""
-    if name not in _LAZY:
+    """Import the front door only when it is used: `import probing` is instant, and `probe --help` needs no pandas."""
+    if name not in __all__:
         raise AttributeError(f"module 'probing' has no attribute {name!r}")
-    return getattr(importlib.import_module(_LAZY[name]), name)
+    return getattr(importlib.import_module("probing.api"), name)

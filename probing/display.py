@@ -47,6 +47,11 @@ class Display:
     _overall: TaskID | None = None
     _rows: dict[str, TaskID] = field(default_factory=dict)
 
+    @property
+    def _is_live(self) -> bool:
+        """Whether progress bars are shown: on a terminal and in a notebook, unless quiet."""
+        return (self.console.is_terminal or self.console.is_jupyter) and self.verbosity >= 0
+
     def say(self, text: str) -> None:
         """Print a line that is not about progress, unless quiet."""
         if self.verbosity >= 0:
@@ -76,12 +81,12 @@ class Display:
 
     @contextmanager
     def running(self, cells: Sequence[tuple[str, float]]) -> Iterator[None]:
-        """Show the progress of cells, given by name and by the size of their data, from which the time left is estimated."""
+        """Show the progress of cells, given by name and size of data; the time left is estimated from the sizes."""
         self._total, self._sizes, self._size = len(cells), dict(cells), sum(size for _, size in cells)
         self._started = time.monotonic()
         self._fractions.clear()
         self._ended.clear()
-        if not (self.console.is_terminal and self.verbosity >= 0):
+        if not self._is_live:
             yield
             return
         columns = (
@@ -99,7 +104,7 @@ class Display:
 
     @contextmanager
     def measuring(self, what: str) -> Iterator[Callable[[float], None]]:
-        """Show on a terminal which share of a job is done, if it takes long; provides a function that takes the share."""
+        """Show which share of a job is done, if it takes long; provides a function that takes the share."""
         started, show = time.monotonic(), None
         with ExitStack() as stack:
 
@@ -115,8 +120,8 @@ class Display:
 
     @contextmanager
     def counting(self, what: str, total: int, done: int = 0) -> Iterator[Callable[[int], None]]:
-        """Show on a terminal how many items are done; provides a function that takes the number."""
-        if not (self.console.is_terminal and self.verbosity >= 0):
+        """Show how many items are done; provides a function that takes the number."""
+        if not self._is_live:
             yield lambda done: None
             return
         columns = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import logging
 import signal
@@ -12,10 +11,11 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from msgspec import structs
 
 from probing.commands import main
 from probing.registry import AGGREGATORS
-from probing.results import CellIdentity, DataIdentity, ModelIdentity, Record, Scores, Timing
+from probing.results import CellIdentity, Counts, DataIdentity, ModelIdentity, Record, Scores, Timing
 from probing.tasks import COUNTERPARTS, TASKS, own_task
 
 GOLDEN = Path(__file__).with_name("golden")
@@ -121,8 +121,8 @@ def make_record(
             vocabulary_size=99,
             curve=[{"epoch": epoch, "loss": 1 / epoch, "dev_accuracy": accuracy + 1} for epoch in (1, 2, 3)],
             classes={
-                "PAST": {"train": 5, "dev": 1, "test": 1, "right": 1},
-                "PRES": {"train": 4, "dev": 1, "test": 1, "right": 0},
+                "PAST": Counts(train=5, dev=1, test=1, right=1),
+                "PRES": Counts(train=4, dev=1, test=1, right=0),
             },
             gold=[0, 1],
             predictions=[0, 0],
@@ -161,13 +161,15 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 
 @pytest.fixture(scope="session")
 def change() -> Callable[..., Any]:
-    """Return dataclasses.replace, by dotted names: change(result, data__name="x")."""
+    """Return a function that replaces fields of a record or of its identity: change(record, data__name="x")."""
 
     def apply(item: Any, **values: Any) -> Any:
         for name, value in values.items():
             outer, _, inner = name.partition("__")
+            if isinstance(item, Record) and outer in CellIdentity.__struct_fields__:
+                outer, inner = "identity", name
             new = apply(getattr(item, outer), **{inner: value}) if inner else value
-            item = dataclasses.replace(item, **{outer: new})
+            item = structs.replace(item, **{outer: new})
         return item
 
     return apply

@@ -143,7 +143,8 @@ def test_workers_of_the_installed_command_import_them_too(write: Write, tmp_path
     write("beside.py", "WIDTH = 1\n")
     write("my_plugin.py", PLUGIN)
     write("task.txt", "\n".join(LINES) + "\n")
-    code = "import sys; sys.path.remove(''); import cli; cli.main()"  # the console script has no current folder there
+    # As the console script does it, which has no current folder there.
+    code = "import sys; sys.path.remove(''); from probing.commands import main; main()"
     options = "--task-file task.txt --preset mini --set training.max_epochs=1 --set training.min_frequency=1 --jobs 2"
     models = ["--aggregator", "my_plugin.py:Mine", "--aggregator", "my_plugin:Mine"]
     command = [sys.executable, "-c", code, "run", *models, *options.split()]

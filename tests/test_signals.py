@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from probing import signals as interruption
+from probing import signals
 from probing.signals import Hold, Terminated, shielded, terminable, unshielded
 
 SIGNALS = [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, Terminated)]
@@ -31,7 +31,7 @@ def test_an_import_is_not_broken_off_but_the_process_ended(tmp_path: Path, numbe
         f"import signal\ntry:\n    signal.raise_signal({int(number)})\nexcept BaseException:\n    print('going on')\n",
         encoding="utf-8",
     )
-    program = "from probing.interruption import terminable\nwith terminable():\n    import stubborn"
+    program = "from probing.signals import terminable\nwith terminable():\n    import stubborn"
     child = subprocess.run(
         [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, preexec_fn=listen, check=False
     )
@@ -54,7 +54,7 @@ def test_what_is_ignored_stays_so() -> None:
 
 def test_a_process_can_end_with_its_parent() -> None:
     """The parent is killed; the child, which also holds its output, would sleep on."""
-    child = "import sys, time; from probing.interruption import end_with; end_with(int(sys.argv[1])); time.sleep(600)"
+    child = "import sys, time; from probing.signals import end_with; end_with(int(sys.argv[1])); time.sleep(600)"
     program = (
         "import os, subprocess, sys, time\n"
         f"subprocess.Popen([sys.executable, '-c', {child!r}, str(os.getpid())])\n"
@@ -69,9 +69,9 @@ def do_steps(hold: Hold, *steps: list[int]) -> list[str]:
     """Do steps in which signals come, between two that are quiet; return what was done."""
     done = []
     try:
-        for number, signals in enumerate([[], *steps, []]):
+        for number, received in enumerate([[], *steps, []]):
             with hold.step():
-                for each in signals:
+                for each in received:
                     signal.raise_signal(each)
                 done.append(f"step {number}")
     except KeyboardInterrupt as stopped:
@@ -106,8 +106,8 @@ def test_nobody_waits_for_slow_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     with Hold() as first, pytest.raises(KeyboardInterrupt), first.step():
         signal.raise_signal(signal.SIGINT)
     assert first.torn
-    times = iter([0.0, 2 * interruption.QUICK, 10.0])
-    monkeypatch.setattr(interruption.time, "monotonic", lambda: next(times))
+    times = iter([0.0, 2 * signals.QUICK, 10.0])
+    monkeypatch.setattr(signals.time, "monotonic", lambda: next(times))
     with Hold() as slow:
         assert do_steps(slow, [signal.SIGINT]) == ["step 0", "KeyboardInterrupt"]
     assert slow.torn
@@ -164,7 +164,7 @@ def test_a_shielded_signal_is_not_lost() -> None:
     with pytest.raises(Terminated):
         wait()
     assert done == ["it waits"]
-    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) & set(interruption.SIGNALS) == set()
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) & set(signals.SIGNALS) == set()
 
 
 def test_processes_that_start_behind_the_shield_keep_it() -> None:

@@ -1,10 +1,12 @@
 """Sentence encoders of any kind become vectors: baselines, adapters for other libraries, users' own, and the cache."""
 
 from probing.encoders.encoder import Recipe, as_matrix
+from probing.encoders.objects import is_unversioned
+from probing.encoders.objects import make_recipe as make_object_recipe
 from probing.encoders.senteval import DotDict, make_params
 from probing.encoders.specification import find_recipes, find_trainable, summaries
 from probing.encoders.trainable import build_fine_tuned
-from probing.encoders.vector_cache import Entry, clear_cached, describe_cached, embed
+from probing.encoders.vector_cache import Entry, clear_cached, describe_cached, embed, forget_vectors
 
 __all__ = [
     "DotDict",
@@ -17,6 +19,9 @@ __all__ = [
     "embed",
     "find_recipes",
     "find_trainable",
+    "forget_vectors",
+    "is_unversioned",
+    "make_object_recipe",
     "make_params",
     "summaries",
 ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -12,7 +11,6 @@ import torch
 from numpy.typing import NDArray
 
 from probing.errors import ProbingError
-from probing.tasks import Task
 
 
 @runtime_checkable
@@ -24,13 +22,6 @@ class Encoder(Protocol):
 
     def encode(self, sentences: list[list[str]]) -> Any:
         """Return the vectors (n, dim) of tokenised sentences."""
-
-
-class Rows(Protocol):
-    """Vectors that exist already: the rows of a task file's lines."""
-
-    def rows(self, task: Task, path: Path) -> NDArray[Any]:
-        """Return the vectors (n, dim) of all lines of a task file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +40,7 @@ class Recipe:
     all_layers: tuple[int, ...] | None = None
     """Which layers there are."""
     load: Callable[[torch.device], Any]
-    """Return an `Encoder`, or `Rows`."""
+    """Return an `Encoder`, or `PrecomputedVectors`."""
     load_untrained: Callable[[torch.device, int], Any] | None = None
     """Return an `Encoder` of the same architecture whose weights are drawn with a seed, where there is such a thing."""
     weights_seed: int | None = None

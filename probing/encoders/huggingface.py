@@ -25,67 +25,81 @@ BATCH = 64
 def make_recipe(target: str, *, layer: str, pooling: str) -> Recipe:
     """Return the recipe of a model on disk or on the Hugging Face hub."""
     spec = f"huggingface:{target}"
-    if pooling not in POOLINGS:
-        raise unknown("pooling", pooling, POOLINGS)
-    if not (layer in ("all", "last") or layer.isdecimal()):  # before the model is sought, maybe over the network
-        raise ProbingError(f"--layer must be a number from 0, all or last. Got {layer!r}")
+    check_options(layer, pooling)  # before the model is sought, maybe over the network
     with loading(spec, extra="huggingface"):
         from transformers import AutoConfig
 
         library = importlib.metadata.version("transformers")
-        config = AutoConfig.from_pretrained(target)
-        num_layers = int(config.get_text_config().num_hidden_layers)
-    layers = _choose_layers(spec, layer, num_layers)
+        num_layers = count_layers(AutoConfig.from_pretrained(target))
+    layers = choose_layers(spec, layer, num_layers)
     return Recipe(
         name=f"huggingface:{full_name(target)}",
         label=short_name(target),
         version=f"{describe_version(spec, target)}; transformers {library}",
         settings={"pooling": pooling},
         layers=layers,
-        all_layers=_choose_layers(spec, "all", num_layers),
-        load=lambda device: HuggingFaceEncoder(target, layers, pooling, device),
-        load_untrained=lambda device, seed: HuggingFaceEncoder(target, layers, pooling, device, weights_seed=seed),
+        all_layers=choose_layers(spec, "all", num_layers),
+        load=lambda device: HuggingFaceEncoder.load(target, layers, pooling, device),
+        load_untrained=lambda device, seed: HuggingFaceEncoder.load(target, layers, pooling, device, weights_seed=seed),
     )
 
 
-def _choose_layers(spec: str, layer: str, num_layers: int) -> tuple[int, ...]:
-    """Return the layers asked for; 0 is the embeddings."""
+def check_options(layer: str, pooling: str) -> None:
+    """Refuse a pooling that is unknown, and a layer that cannot be one."""
+    if pooling not in POOLINGS:
+        raise unknown("pooling", pooling, POOLINGS)
+    if not (layer in ("all", "last") or layer.isdecimal()):
+        raise ProbingError(f"--layer must be a number from 0, all or last. Got {layer!r}")
+
+
+def count_layers(config: Any) -> int:
+    """Return the number of layers that a model's configuration states."""
+    return int(config.get_text_config().num_hidden_layers)
+
+
+def choose_layers(name: str, layer: str, num_layers: int) -> tuple[int, ...]:
+    """Return the layers asked for; layer 0 is the embeddings."""
     if layer == "all":
         return tuple(range(num_layers + 1))
     if layer == "last":
         return (num_layers,)
     if int(layer) > num_layers:
-        raise ProbingError(f"encoder {spec!r}: --layer must be 0 to {num_layers}, all or last. Got {layer!r}")
+        raise ProbingError(f"encoder {name!r}: --layer must be 0 to {num_layers}, all or last. Got {layer!r}")
     return (int(layer),)
 
 
 class HuggingFaceEncoder:
     """Pooled hidden states (n, layers, d) of some layers; tokens are joined by spaces."""
 
-    def __init__(
-        self,
-        target: str,
-        layers: tuple[int, ...],
-        pooling: str,
-        device: torch.device,
-        *,
-        weights_seed: int | None = None,
-    ) -> None:
-        spec = f"huggingface:{target}"
-        with loading(spec, extra="huggingface"):
-            from transformers import AutoModel, AutoTokenizer
-
-            self.tokenizer: Any = AutoTokenizer.from_pretrained(target)
-            self.model: Any = AutoModel.from_pretrained(target).float().eval()
-        if weights_seed is not None:
-            draw_weights(spec, self.model, weights_seed)
-        self.model.to(device)
+    def __init__(self, model: Any, tokenizer: Any, layers: tuple[int, ...], pooling: str, device: torch.device) -> None:
+        self.model, self.tokenizer = model.eval().to(device), tokenizer
         self.tokenizer.padding_side = "right"
         if self.tokenizer.pad_token is None:
             self.tokenizer.pad_token = self.tokenizer.eos_token
         positions = getattr(self.model.config, "max_position_embeddings", None)
         self.max_length = min(self.tokenizer.model_max_length, positions or 512)
         self.layers, self.pool, self.device = layers, POOL[pooling], device
+
+    @classmethod
+    def load(
+        cls,
+        target: str,
+        layers: tuple[int, ...],
+        pooling: str,
+        device: torch.device,
+        *,
+        weights_seed: int | None = None,
+    ) -> HuggingFaceEncoder:
+        """Load a model and its tokenizer; with a seed, its weights are drawn anew."""
+        spec = f"huggingface:{target}"
+        with loading(spec, extra="huggingface"):
+            from transformers import AutoModel, AutoTokenizer
+
+            tokenizer = AutoTokenizer.from_pretrained(target)
+            model = AutoModel.from_pretrained(target).float()
+        if weights_seed is not None:
+            draw_weights(spec, model, weights_seed)
+        return cls(model, tokenizer, layers, pooling, device)
 
     @torch.inference_mode()
     def encode(self, sentences: list[list[str]]) -> NDArray[np.float32]:

@@ -210,6 +210,7 @@ class Cached:
     """What `probe cache list` shows of an entry."""
 
     encoder: str
+    version: str
     task: str
     sentences: int
     rows: int
@@ -230,10 +231,18 @@ class Cached:
             noted = folder / PROGRESS
             progress = json.loads(noted.read_text("utf-8")) if noted.is_file() else {"rows": 0, "dim": 0}
             layers = len(about["layers"] or [None])
-            facts = (about["encoder"], about["task"], about["sentences"], progress["rows"], progress["dim"], layers)
+            facts = (
+                about["encoder"],
+                about["version"],
+                about["task"],
+                about["sentences"],
+                progress["rows"],
+                progress["dim"],
+                layers,
+            )
             return cls(*facts, about["dtype"], size, folder)
         except (OSError, ValueError, KeyError, TypeError):
-            return cls("?", "?", 0, 0, 0, 0, "?", size, folder)
+            return cls("?", "?", "?", 0, 0, 0, 0, "?", size, folder)
 
     @property
     def is_complete(self) -> bool:
@@ -271,14 +280,25 @@ def clear_cached(encoder: str | None = None) -> tuple[int, int]:
         known = sorted({entry.encoder for entry in entries} - {"?"})
         raise ProbingError(f"no cached vectors of encoder {encoder!r}. Cached: {', '.join(known) or 'nothing'}")
     for entry in chosen:
-        lock = _lock_of(entry.folder)
-        try:
-            with lock.acquire(timeout=0):
-                (entry.folder / "about.json").unlink(missing_ok=True)  # first: without it nothing counts as there
-                shutil.rmtree(entry.folder)
-                Path(lock.lock_file).unlink(missing_ok=True)
-        except Timeout:
-            raise ProbingError(
-                f"{entry.task} {entry.encoder} is being embedded by another process. Wait for it, or stop it first"
-            ) from None
+        _delete(entry)
     return len(chosen), sum(entry.size for entry in chosen)
+
+
+def forget_vectors(version: str) -> None:
+    """Delete the vectors of an encoder's version."""
+    for entry in list_cached():
+        if entry.version == version:
+            _delete(entry)
+
+
+def _delete(entry: Cached) -> None:
+    lock = _lock_of(entry.folder)
+    try:
+        with lock.acquire(timeout=0):
+            (entry.folder / "about.json").unlink(missing_ok=True)  # first: without it nothing counts as there
+            shutil.rmtree(entry.folder)
+            Path(lock.lock_file).unlink(missing_ok=True)
+    except Timeout:
+        raise ProbingError(
+            f"{entry.task} {entry.encoder} is being embedded by another process. Wait for it, or stop it first"
+        ) from None

@@ -12,13 +12,14 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from msgspec import structs
 
 from probing import __version__
 from probing.display import Status
 from probing.errors import ProbingError
 from probing.experiments.description_length import Stage, describe_labels
 from probing.experiments.fitting import FittedModel, Job, Method, Probed
-from probing.results import CellIdentity, Record, Scores, Timing
+from probing.results import CellIdentity, Counts, Record, Scores, Timing
 from probing.tasks import SPLITS, IndexedTask, Integers, Subset, Subsets, Task, load_task, randomise_labels, take_splits
 from probing.training import Checkpoint, Epoch, NonFiniteLossError, Progress, Stopwatch, checkpoint_folder
 
@@ -164,7 +165,7 @@ def _score(
         return _make_scores(task, subsets, fit(subsets["tr"])), tokens
     coded = describe_labels(subsets["tr"], subsets["va"], num_classes=len(task.labels), fit=fit)
     scores = _make_scores(task, {**subsets, "tr": coded.subset}, coded.model)
-    return dataclasses.replace(scores, description=coded.description), tokens
+    return structs.replace(scores, description=coded.description), tokens
 
 
 def describe_progress(progress: Progress, stage: Stage, tokens_per_second: float) -> str:
@@ -199,11 +200,12 @@ def _describe_epoch(epoch: Epoch) -> dict[str, float]:
     return {"epoch": epoch.epoch, "loss": epoch.loss, "dev_accuracy": epoch.score}
 
 
-def _count_classes(labels: Sequence[str], subsets: Subsets, predictions: Integers) -> dict[str, dict[str, int]]:
+def _count_classes(labels: Sequence[str], subsets: Subsets, predictions: Integers) -> dict[str, Counts]:
     """Return the number of each label's instances by split, and of its test instances that were right."""
     gold = subsets["te"].labels
     counted = {name: subsets[split].labels for split, name in SPLITS.items()} | {"right": gold[gold == predictions]}
     columns = {name: np.bincount(classes, minlength=len(labels)) for name, classes in counted.items()}
     return {
-        label: {name: int(counts[number]) for name, counts in columns.items()} for number, label in enumerate(labels)
+        label: Counts(**{name: int(counts[number]) for name, counts in columns.items()})
+        for number, label in enumerate(labels)
     }

@@ -172,7 +172,7 @@ def _count(records: Sequence[Record], whose: str) -> str:
 
 def _count_training(result: Record) -> int:
     assert result.scores is not None
-    return max(1, sum(counts.get("train", 0) for counts in result.scores.classes.values()))
+    return max(1, sum(counts.train for counts in result.scores.classes.values()))
 
 
 @cache

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 
+from msgspec import structs
+
 from probing.config import CONTROLS, DTYPES, Config
 from probing.encoders import Entry, Recipe, find_recipes, find_trainable
 from probing.errors import ProbingError, unknown
@@ -79,7 +81,7 @@ def _trained(spec: str) -> TestedModel:
 
 
 def _untrained(identity: ModelIdentity) -> ModelIdentity:
-    return dataclasses.replace(identity, name=f"{identity.name} untrained", label=f"{identity.label}, untrained")
+    return structs.replace(identity, name=f"{identity.name} untrained", label=f"{identity.label}, untrained")
 
 
 def find_encoders(options: ModelOptions) -> list[TestedModel]:
@@ -109,7 +111,7 @@ def find_encoders(options: ModelOptions) -> list[TestedModel]:
 def _fine_tuned(spec: str) -> TestedModel:
     found = find_trainable(spec)
     made = ModelIdentity(name=found.name, label=found.label, version=found.version)
-    identity = dataclasses.replace(made, name=f"{made.name} fine-tuned", label=f"{made.label}, fine-tuned")
+    identity = structs.replace(made, name=f"{made.name} fine-tuned", label=f"{made.label}, fine-tuned")
     control = TestedModel(_untrained(made), lambda task, config, seed: FineTuned(spec, config, untrained=True))
     return TestedModel(identity, lambda task, config, seed: FineTuned(spec, config), untrained=lambda: control)
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 import torch
+from msgspec import structs
 
 from probing.aggregators import describe_routing
 from probing.display import Display, Status, format_seconds
@@ -46,6 +46,8 @@ class Summary:
     failed: int
     elsewhere: int = 0
     """Number of finished and failed cells that other processes ran on the same results folder."""
+    cells: Sequence[Cell] = field(default=(), compare=False, repr=False)
+    """All cells of the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,7 @@ def _rename_models(cells: Sequence[Cell], store: Store) -> None:
     for cell in cells:
         record = find_record(cell.record_path(store.folder), cell.key)
         if record is not None and record.identity.model.label != cell.identity.model.label:
-            store.save(dataclasses.replace(record, identity=cell.identity))
+            store.save(structs.replace(record, identity=cell.identity))
 
 
 def _embed(waiting: Sequence[Cell], recipes: dict[Path, Recipe], device: torch.device, display: Display) -> None:
@@ -170,7 +172,7 @@ def _execute(ready: _Prepared, display: Display) -> Summary:
         raise
     if counts["elsewhere"]:
         display.say(f"{total} cells: {skipped} were there, {counts['elsewhere']} were run by other processes meanwhile")
-    return Summary(counts["finished"], skipped, counts["failed"], counts["elsewhere"])
+    return Summary(counts["finished"], skipped, counts["failed"], counts["elsewhere"], ready.planned.cells)
 
 
 def run_remotely(cell: Cell, device: torch.device, on_status: Callable[[Status], None], *, results: Path) -> Record:

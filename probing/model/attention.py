@@ -32,14 +32,12 @@ class View:
 class Packing:
     """Where each packed token stands in its sentence.
 
-    positions: (T,), its place; slots: (T,), its place in the padded view (B*L); mask: (B, 1, 1, L), True at tokens;
-    rows: (T,), its sentence; lengths: (B,). Attention pads less: `places`: (T,) are the tokens' places in the views,
-    one after the other.
+    positions: (T,), its place; mask: (B, 1, 1, L), True at tokens; rows: (T,), its sentence; lengths: (B,).
+    Attention pads less: `places`: (T,) are the tokens' places in the views, one after the other.
     """
 
     positions: Tensor
     rows: Tensor
-    slots: Tensor
     mask: Tensor
     lengths: Tensor
     places: Tensor
@@ -56,16 +54,16 @@ class Packing:
             first_places[part] = taken + width * torch.arange(len(part))
             views.append(View(len(part) * width, width, mask[part, None, None, :width]))
             taken += len(part) * width
-        slots, places = rows * longest + positions, first_places[rows] + positions
-        return cls(positions, rows, slots, mask[:, None, None, :], lengths, places, tuple(views))
+        places = first_places[rows] + positions
+        return cls(positions, rows, mask[:, None, None, :], lengths, places, tuple(views))
 
     def map(self, move: Callable[[Tensor], Tensor]) -> Packing:
         """Return it with every tensor moved, as to another device."""
-        positions, rows, slots, mask, lengths, places = map(
-            move, (self.positions, self.rows, self.slots, self.mask, self.lengths, self.places)
+        positions, rows, mask, lengths, places = map(
+            move, (self.positions, self.rows, self.mask, self.lengths, self.places)
         )
         views = tuple(replace(view, mask=move(view.mask)) for view in self.views)
-        return Packing(positions, rows, slots, mask, lengths, places, views)
+        return Packing(positions, rows, mask, lengths, places, views)
 
 
 class SelfAttention(nn.Module):

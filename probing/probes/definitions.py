@@ -8,7 +8,6 @@ import math
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from probing.errors import ProbingError, unknown
 from probing.training import Epoch
@@ -46,9 +45,6 @@ class Probe:
     """Count all epochs without a better dev accuracy, not only those in a row: SentEval's way."""
     optimizer: str = "adam"
     learning_rate: float = 1e-3
-
-    def as_dict(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)
 
     def count_passes(self, sentences: int) -> int:
         """Return the passes over a training split that are one epoch."""

@@ -5,11 +5,14 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
 
 from tabulate import tabulate
 
+from probing.errors import unknown
+from probing.report import FORMATS
 from probing.report.claims import Claim
 from probing.report.explanations import load_explanations
 from probing.report.grouping import load_records
@@ -56,7 +59,9 @@ def render(
     reference: str | None = None,
     colour: bool = False,
 ) -> str:
-    """Return the report on some records as table, markdown, latex, csv or json."""
+    """Return the report on some records as table, markdown, latex, csv or json, or as a notebook shows it."""
+    if format not in (*FORMATS, "notebook") or format == "html":
+        raise unknown("format", format, [known for known in FORMATS if known != "html"])
     if format in ("csv", "json"):
         from probing.report.frame import make_frame  # pandas is not needed for the other formats
 
@@ -73,6 +78,7 @@ def render(
     renderers: dict[str, Callable[[Table], str]] = {
         "table": lambda table: render_text(table, colour=colour),
         "markdown": render_markdown,
+        "notebook": render_notebook,
     }
     return "\n\n".join(renderers[format](table) for table in tables)
 
@@ -130,6 +136,25 @@ def render_markdown(table: Table) -> str:
         claims = "\n".join(f"- {escape_markdown(_describe(claim))}" for claim in table.claims)
         blocks += [f"{escape_markdown(CLAIMS_HEADING)}:", claims]
     return "\n\n".join(blocks)
+
+
+def render_notebook(table: Table) -> str:
+    """Return the table as HTML for a notebook; the best of a column are bold."""
+
+    def show(value: Value, figure: str) -> str:
+        text = escape(f"{figure}{value.mark}")
+        half = f"<br><small>{escape(value.half_width())}</small>" if value.half_width() else ""
+        return (f"<b>{text}</b>" if value.best else text) + half
+
+    headers = "".join(f"<th>{escape(family)}<br>{escape(column)}</th>" for family, column in _headers(table))
+    rows = "".join(
+        f"<tr><th>{escape(label)}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+        for label, *cells in _cells(table, show)
+    )
+    legend = f"<b>Bold</b>: {escape(table.legend)}" if table.legend else ""
+    notes = map(escape, [table.marks, *_notes(table)])
+    caption = " ".join(filter(None, [escape(_caption(table)), legend, *notes]))
+    return f"<table><thead><tr><th>Model</th>{headers}</tr></thead><tbody>{rows}</tbody></table><p>{caption}</p>"
 
 
 def render_latex(table: Table, label: str) -> str:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 
-from probing.errors import ProbingError
 from probing.report.grouping import MeanDescriptionLength, group_results
 from probing.report.significance import Analysis, analyse_groups
 from probing.results.record import DescriptionLength, Record
-from probing.results.store import Store
 from probing.tasks.table import TASKS
 
 COLUMNS = (
@@ -91,14 +87,6 @@ def make_wide_frame(results: Sequence[Record]) -> pd.DataFrame:
             rows.append({"data": first.identity.data.name, "preset": first.identity.preset, "label": model.label} | accuracies)
     frame = pd.DataFrame(rows, columns=["data", "preset", "label", *tasks])
     return frame.set_index(["data", "preset", "label"]).astype(float)
-
-
-def load_results(folder: str | Path, format: Literal["long", "wide"] = "long") -> pd.DataFrame:
-    """Return a folder's records as a DataFrame: long, a row for each cell and seed, or wide, like the table."""
-    if format not in ("long", "wide"):
-        raise ProbingError(f"format must be 'long' or 'wide'. Got {format!r}")
-    results = Store(Path(folder)).load(lambda line: warnings.warn(line, stacklevel=2))
-    return make_frame(results) if format == "long" else make_wide_frame(results)
 
 
 def _describe_cells(analysis: Analysis) -> dict[int, dict[str, Any]]:

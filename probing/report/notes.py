@@ -128,7 +128,7 @@ def _name(measure: Measure) -> str:
 
 def _dev_interval(cell: Cell, dev: float) -> Interval:
     """Return the interval of the mean dev accuracy; records keep no dev predictions, so only over sentences."""
-    sentences = sum(counts["dev"] for counts in cell.scores[0].classes.values())
+    sentences = sum(counts.dev for counts in cell.scores[0].classes.values())
     return wilson_interval(min(1.0, dev / 100), max(1, sentences))
 
 

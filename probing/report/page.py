@@ -137,7 +137,7 @@ def _describe_cell(number: int, model: Model, task: str) -> dict[str, Any]:
 def _describe_class(label: str, cell: Cell) -> tuple[str, int, int]:
     """Return a label, its test sentences over all seeds, and how many of them are right."""
     counts = [scores.classes[label] for scores in cell.scores]
-    return label, sum(count["test"] for count in counts), sum(count["right"] for count in counts)
+    return label, sum(count.test for count in counts), sum(count.right for count in counts)
 
 
 def _describe_seed(record: Record) -> dict[str, Any]:

@@ -2,12 +2,13 @@
 
 from probing.results.identity import CellIdentity, DataIdentity, Measure, ModelIdentity
 from probing.results.merging import merge
-from probing.results.record import ADVICE, DescriptionLength, Record, Scores, Timing, read_record
+from probing.results.record import ADVICE, Counts, DescriptionLength, Record, Scores, Timing, read_record
 from probing.results.store import Store, find_record, uncollected
 
 __all__ = [
     "ADVICE",
     "CellIdentity",
+    "Counts",
     "DataIdentity",
     "DescriptionLength",
     "Measure",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from probing.storage import hash_json, make_name
 from probing.tasks import Family
@@ -17,8 +18,7 @@ Measure = Literal["accuracy", "random-labels", "description-length"]
 """What a cell measures: the task itself, its control with random labels, or the description length of its labels."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DataIdentity:
+class DataIdentity(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The data that a cell was trained and scored on."""
 
     name: str
@@ -31,8 +31,7 @@ class DataIdentity:
     """Identity that the folder's datasheet states."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelIdentity:
+class ModelIdentity(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The model that a cell measured."""
 
     name: str
@@ -42,8 +41,7 @@ class ModelIdentity:
     """`built-in`, a plug-in's version, or the hash of its file."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CellIdentity:
+class CellIdentity(Struct, frozen=True, kw_only=True):
     """One cell: data set x task x model x preset x settings x seed x measure."""
 
     task: str

@@ -6,91 +6,124 @@ under `timing`.
 
 from __future__ import annotations
 
-import dataclasses
+import sys
+import textwrap
+from array import array
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import msgspec
 import numpy as np
+from msgspec import Meta, Struct, structs
 
 from probing.errors import ProbingError
-from probing.results import schema
 from probing.results.identity import FORMAT, CellIdentity, DataIdentity, Measure, ModelIdentity
-from probing.results.record_text import COUNTS, Classes, pack, parse_record
-from probing.storage import read_text
+from probing.storage import parse_json, read_text
 from probing.tasks import Family
 
 ADVICE = ". Delete it and run the cell again"
 """Advice on a file that is no record."""
 
-POINT = ("epoch", "loss", "dev_accuracy")
+POINT = {"epoch", "loss", "dev_accuracy"}
 """Fields of each epoch in a record's curve."""
 
+LARGEST = 2**63 - 1
+"""Largest whole number in a record; numpy computes with 64 bits."""
+Whole = Annotated[int, Meta(ge=-LARGEST, le=LARGEST)]
+Count = Annotated[int, Meta(ge=0, le=LARGEST)]
+Number = Whole | Annotated[float, Meta(ge=-sys.float_info.max, le=sys.float_info.max)]
+"""Finite number; a whole one stays whole, so that a record that was read is written as it was."""
+Percentage = Annotated[int, Meta(ge=0, le=100)] | Annotated[float, Meta(ge=0, le=100)]
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DescriptionLength:
+if TYPE_CHECKING:
+    Value = Any
+else:
+    _simple = Number | str | bool | None
+    Value = _simple
+    for _ in range(10):
+        Value = _simple | list[Value] | dict[str, Value]
+"""Any JSON value that is nested at most ten times."""
+
+
+class DescriptionLength(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How briefly a model describes the training labels, by online coding (Voita & Titov 2020)."""
 
-    bits: float
-    """The codelength."""
-    uniform_bits: float
-    """That of the uniform code, which knows nothing but the number of classes."""
-    compression: float
-    """Uniform by own codelength."""
-    pieces: list[dict[str, float]]
+    bits: Number
+    """Codelength of the labels under the model."""
+    uniform_bits: Number
+    """Codelength of the labels under the uniform code, which knows nothing but the number of classes."""
+    compression: Number
+    """Uniform codelength divided by the model's own."""
+    pieces: list[dict[str, Number]]
     """For each piece the sentences trained on before it, the sentences coded, and their bits."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scores:
-    """What came out; accuracies are percentages."""
+class Counts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
+    """The number of a label's instances in each split, and of its test instances that were right."""
 
-    dev_accuracy: float
-    test_accuracy: float
-    majority_accuracy: float
+    train: Count
+    dev: Count
+    test: Count
+    right: Count
+
+
+class Scores(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Outcome of a probing task; accuracies are percentages."""
+
+    dev_accuracy: Percentage
+    test_accuracy: Percentage
+    majority_accuracy: Percentage
     """Test accuracy of always giving the most frequent training label."""
-    best_epoch: int
-    parameters: int
-    vocabulary_size: int
-    curve: list[dict[str, float]]
+    best_epoch: Whole
+    parameters: Whole
+    vocabulary_size: Whole
+    curve: list[dict[str, Number]]
     """For each epoch its number, training loss and dev accuracy."""
-    classes: Mapping[str, Mapping[str, int]]
-    """For each label its instances in train, dev and test, and how many test instances were right."""
-    gold: Sequence[int]
+    classes: dict[str, Counts]
+    """Counts of each label."""
+    gold: Sequence[Count]
     """The test instances' classes, as places in `classes`."""
-    predictions: Sequence[int]
-    configurations: list[dict[str, Any]] = field(default_factory=list)
-    """Of a probe on frozen vectors: what each configuration of its grid came to on dev, the chosen one first."""
+    predictions: Sequence[Count]
+    configurations: list[dict[str, Value]] = []
+    """Dev scores of each configuration in a probe's grid, the chosen one first; empty without a grid."""
     description: DescriptionLength | None = None
-    """Of the measure description-length; the other scores are then those of the model trained on the last piece."""
+    """Result of the measure description-length; the other scores are then of the model trained on the last piece."""
 
     def __post_init__(self) -> None:
         for name in ("gold", "predictions"):
-            object.__setattr__(self, name, pack(getattr(self, name)))
+            structs.force_setattr(self, name, pack(getattr(self, name)))
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the scores as JSON has them."""
-        content = dataclasses.asdict(self)
-        lists = {name: list(content[name]) for name in ("gold", "predictions")}
-        return content | lists | {"classes": dict(self.classes)}
+    def check(self) -> None:
+        """Raise a ValueError if the scores contradict each other."""
+        if not all(POINT.issubset(point) for point in self.curve):
+            raise ValueError("an epoch of the curve lacks its number, loss or dev_accuracy")
+        if not len(self.gold) == len(self.predictions) > 0:
+            raise ValueError(f"there are {len(self.gold)} test labels and {len(self.predictions)} predictions")
+        if max(np.max(self.gold), np.max(self.predictions)) >= len(self.classes):
+            raise ValueError("gold or predictions name a class that is not there")
 
 
 Outcome = Scores
-"""Outcome of a cell: of any measure of a probing task, scores."""
+"""Outcome of a cell, of whatever measure."""
+
+OUTCOMES: dict[Measure, type[Outcome]] = {
+    "accuracy": Scores,
+    "random-labels": Scores,
+    "description-length": Scores,
+}
+"""Class of the outcome by the measure of the cell."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timing:
+class Timing(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What may differ between two runs of the same cell."""
 
-    seconds: float
-    tokens_per_second: float
+    seconds: Number
+    tokens_per_second: Number
     finished_at: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class Record(Struct, frozen=True, kw_only=True):
     """One cell that was run."""
 
     identity: CellIdentity
@@ -106,7 +139,7 @@ class Record:
 
     def __post_init__(self) -> None:
         if not self.key:
-            object.__setattr__(self, "key", self.identity.key)
+            structs.force_setattr(self, "key", self.identity.key)
 
     @property
     def status(self) -> Literal["finished", "failed"]:
@@ -124,101 +157,80 @@ class Record:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the record as its JSON file has it."""
-        content = dataclasses.asdict(self.identity)
-        measure = content.pop("measure")
-        content |= {
-            "status": self.status,
-            "error": self.error,
-            "scores": None if self.outcome is None else self.outcome.as_dict(),
-            "timing": dataclasses.asdict(self.timing),
-            "where": dict(self.where),
-            "key": self.key,
-            "measure": measure,
-            "format": FORMAT,
-        }
-        return content
+        content = structs.asdict(self.identity) | structs.asdict(self)
+        content |= {"status": self.status, "scores": self.outcome, "format": FORMAT}
+        return {name: _as_json(content[name]) for name in RecordFields.__struct_fields__}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordFields:
-    """The fields of a record's JSON file."""
+class RecordFields(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The fields of a record's JSON file, in their order."""
 
     task: str
     family: Family
-    seed: int
+    seed: Whole
     preset: str
     data: DataIdentity
     model: ModelIdentity
-    settings: dict[str, dict[str, Any]]
+    settings: dict[str, dict[str, Value]]
     status: Literal["finished", "failed"]
     error: str | None
-    scores: Scores | None
+    scores: dict[str, Any] | None
     timing: Timing
-    where: dict[str, Any]
+    where: dict[str, Value]
     key: str
     measure: Measure = "accuracy"
-    format: int = FORMAT
+    format: int
 
     def make_record(self) -> Record:
-        """Return the record that these fields make."""
-        identity = CellIdentity(
-            task=self.task,
-            family=self.family,
-            seed=self.seed,
-            preset=self.preset,
-            data=self.data,
-            model=self.model,
-            settings=self.settings,
-            measure=self.measure,
-        )
+        """Return the record that these fields make; a ValueError says which of them do not go together."""
+        if (self.status == "finished") != (self.scores is not None):
+            raise ValueError("finished records have scores, failed ones have none")
+        outcome = None if self.scores is None else msgspec.convert(self.scores, OUTCOMES[self.measure])
+        if outcome is not None:
+            outcome.check()
+        identity = msgspec.convert(self, CellIdentity, from_attributes=True)
         return Record(
-            identity=identity,
-            outcome=self.scores,
-            error=self.error,
-            timing=self.timing,
-            where=self.where,
-            key=self.key,
+            identity=identity, outcome=outcome, error=self.error, timing=self.timing, where=self.where, key=self.key
         )
+
+
+def pack(answers: Sequence[int]) -> Sequence[int]:
+    """Return classes as an array with a byte for each, or eight where a byte is too few."""
+    if isinstance(answers, array):
+        return answers
+    try:
+        return array("B", bytes(answers))
+    except ValueError:
+        return array("q", answers)
+
+
+def _as_json(value: Any) -> Any:
+    """Return structs as dicts and packed classes as lists; anything else stays as it is."""
+    if isinstance(value, Struct):
+        value = structs.asdict(value)
+    if isinstance(value, dict):
+        return {name: _as_json(item) for name, item in value.items()}
+    return list(value) if isinstance(value, array) else value
 
 
 def read_record(path: Path) -> Record:
     """Read one record; a file that is none is an error that names it."""
     try:
-        content = parse_record(read_text(path), RecordFields)
+        content = _parse(read_text(path))
     except ValueError:
         raise ProbingError(f"{path}: not a whole JSON file{ADVICE}") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ProbingError(f"{path}: not a result record of format {FORMAT}{ADVICE}")
     try:
-        fields: RecordFields = schema.builder(RecordFields)(content, "the record")
-        _check_scores(fields)
-    except TypeError as error:
-        raise ProbingError(f"{path}: not a result record ({error}){ADVICE}") from None
-    return fields.make_record()
+        return msgspec.convert(content, RecordFields).make_record()
+    except ValueError as error:
+        problem = repr(textwrap.shorten(str(error), 200))[1:-1]  # it may name a field, which can be any text
+        raise ProbingError(f"{path}: not a result record ({problem}){ADVICE}") from None
 
 
-def _check_scores(fields: RecordFields) -> None:
-    """Raise a TypeError where the fields of a record do not go together."""
-    if (fields.status == "finished") != (fields.scores is not None):
-        raise TypeError("finished records have scores, failed ones have none")
-    if fields.scores is None:
-        return
-    scores = fields.scores
-    for name in ("dev_accuracy", "test_accuracy", "majority_accuracy"):
-        if not 0 <= getattr(scores, name) <= 100:
-            raise TypeError(f"{name} is not a percentage")
-    if not all(set(POINT).issubset(names) for names in {*map(tuple, scores.curve)}):
-        raise TypeError(f"curve must have {', '.join(POINT)} of each epoch")
-    if isinstance(scores.classes, Classes):  # made only if all of the following is right
-        return
-    if not all(map(_are_counts, scores.classes.values())):
-        raise TypeError(f"classes must have the counts {', '.join(COUNTS)}")
-    if not len(scores.gold) == len(scores.predictions) > 0:
-        raise TypeError(f"there are {len(scores.gold)} test labels and {len(scores.predictions)} predictions")
-    answers = np.array([scores.gold, scores.predictions])
-    if answers.min() < 0 or answers.max() >= len(scores.classes):
-        raise TypeError("gold or predictions name a class that is not there")
-
-
-def _are_counts(counts: Mapping[str, int]) -> bool:
-    return counts.keys() == set(COUNTS) and min(counts.values()) >= 0
+def _parse(text: str) -> Any:
+    """Return the content of a JSON text; any fault in it is a ValueError."""
+    try:
+        return msgspec.json.decode(text)
+    except (ValueError, RecursionError):
+        return parse_json(text)  # it takes lone surrogates, which stand for stray bytes of a file name

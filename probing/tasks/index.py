@@ -56,15 +56,6 @@ class IndexedTask:
     def class_counts(self, split: str) -> Integers:
         return np.bincount(self.splits[split].labels, minlength=len(self.labels))
 
-    @property
-    def majority_class(self) -> int:
-        """The most frequent class of the training split (the first among equals)."""
-        return int(self.class_counts("tr").argmax())
-
-    def majority_accuracy(self, split: str) -> float:
-        """Return the percentage of a split that the most frequent training label gets right."""
-        return 100.0 * float(np.mean(self.splits[split].labels == self.majority_class))
-
 
 class _Numbering(dict[str, int]):
     """Numbers for words, in the order in which they come."""

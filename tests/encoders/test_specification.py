@@ -139,7 +139,7 @@ def test_an_untrained_form_that_is_none(plugin: Path, name: str, text: str) -> N
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("broken", "could not be made: ZeroDivisionError: division by zero"),
+        ("broken", "could not be made with no settings: ZeroDivisionError: division by zero"),
         ("Trained", "'vocabulary_size'. A torch.nn.Module to be trained needs --fine-tune"),
         ("make_trained", "'vocabulary_size'. A torch.nn.Module to be trained needs --fine-tune"),
         ("number", "has no method encode(sentences) and is not a class or function"),

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from probing.encoders.trainable import build_classifier, make_transformer
+from probing.encoders.trainable import build_fine_tuned, make_transformer
 from probing.errors import ProbingError
 
 SETTINGS: dict[str, Any] = {
@@ -49,13 +49,13 @@ def test_a_factory_gets_the_settings_that_it_names() -> None:
         seen.update(vocabulary_size=vocabulary_size, words=words, dropout=dropout)
         return Mean(vocabulary_size, 5)
 
-    model = build_classifier("mine", factory, **SETTINGS)
+    model = build_fine_tuned("mine", factory, **SETTINGS)
     assert seen == {"vocabulary_size": 3, "words": ("a", "b"), "dropout": 0.0}
     assert model.head[0].in_features == 5
 
 
 def test_our_own_transformer_is_plugged_in_this_way() -> None:
-    model = build_classifier("transformer", make_transformer, **SETTINGS)
+    model = build_fine_tuned("transformer", make_transformer, **SETTINGS)
     assert model.head[0].in_features == 8
     assert len(model.encoder.layers) == 1
 
@@ -72,5 +72,5 @@ def test_our_own_transformer_is_plugged_in_this_way() -> None:
 )
 def test_what_cannot_be_trained(factory: Any, text: str) -> None:
     with pytest.raises(ProbingError) as error:
-        build_classifier("mine", factory, **SETTINGS)
+        build_fine_tuned("mine", factory, **SETTINGS)
     assert str(error.value).startswith(text)

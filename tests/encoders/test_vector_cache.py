@@ -286,10 +286,9 @@ def test_what_is_left_of_a_deleted_entry_is_replaced(data: IndexedTask) -> None:
 SLOW_ENCODER = """
 import sys
 from pathlib import Path
-from probing import vectors
-from probing.dataset import load_task
+from probing.encoders import vector_cache as vectors
 from probing.encoders.encoder import Recipe
-from probing.tasks import own_task
+from probing.tasks import load_task, own_task
 import logging
 logging.basicConfig(level=logging.INFO)
 vectors.BATCH = 1
@@ -328,10 +327,9 @@ LITTLE_MEMORY = """
 import resource, sys
 from pathlib import Path
 import numpy as np
-from probing import vectors
-from probing.dataset import load_task
+from probing.encoders import vector_cache as vectors
 from probing.encoders.encoder import Recipe
-from probing.tasks import own_task
+from probing.tasks import load_task, own_task
 
 DIM = 1 << 20
 vectors.BATCH = 1
@@ -393,7 +391,7 @@ def test_a_cache_that_is_read_only_is_one_line(data: IndexedTask, monkeypatch: p
         raise PermissionError(13, "Permission denied")
 
     with monkeypatch.context() as patch:
-        patch.setattr(f"probing.vectors.{step}", deny)
+        patch.setattr(f"probing.encoders.vector_cache.{step}", deny)
         with pytest.raises(
             ProbingError, match=r": vectors cannot be written \(Permission denied\). Make room or set XDG"
         ):

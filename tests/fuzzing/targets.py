@@ -31,7 +31,7 @@ from probing.report.formats import load_and_render
 from probing.results.merging import merge
 from probing.results.record import read_record
 from probing.results.store import Store
-from probing.storage.cache import cache_folder
+from probing.storage import cache_folder, hash_content
 from probing.tasks import index as dataset
 from probing.tasks.table import get_task
 from probing.training import checkpoints
@@ -251,7 +251,7 @@ def make_targets() -> dict[str, Target]:
     matrix = np.arange(12, dtype=np.float32).reshape(4, 3)
     record = Store(Path(os.environ["XDG_CACHE_HOME"]) / "samples").save(make_record()).read_bytes()
     sheet = {"identity": "a" * 12, "tasks": [{"file": "past_present.txt", "targets": {"tr": ["sat"]}, "sha256": "?"}]}
-    sheet["tasks"][0]["sha256"] = "".join(dataset.hashlib.sha256(TASK).hexdigest())  # type: ignore[index]
+    sheet["tasks"][0]["sha256"] = hash_content(TASK)  # type: ignore[index]
     sheets = [json.dumps(sheet).encode()]
     names = [b"tr", b"va", b"te", b"PAST", b"tr\tPAST\tx\n", b"a b "]
     keys = [b"model.", b"training.", b"num_layers", b"iterations", b"=", b"[model]", b"[[model]]", b"1_000", b"0x10"]

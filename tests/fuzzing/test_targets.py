@@ -89,7 +89,7 @@ EXTREMES = {
 @pytest.mark.parametrize("extreme", EXTREMES)
 @pytest.mark.parametrize("name", NAMES)
 def test_extremes_are_read_or_refused(targets: dict[str, Target], name: str, extreme: str) -> None:
-    assert attempt_once(targets[name].attempt, EXTREMES[extreme]) in (True, False)
+    attempt_once(targets[name].attempt, EXTREMES[extreme])  # raises what is neither success nor refusal
 
 
 def test_an_archive_that_grows_without_bounds_is_refused(targets: dict[str, Target]) -> None:

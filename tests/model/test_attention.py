@@ -80,7 +80,6 @@ def test_a_packing_says_where_each_token_stands(pack):
     packing = pack([2, 1, 3])
     assert packing.rows.tolist() == [0, 0, 1, 2, 2, 2]
     assert packing.positions.tolist() == [0, 1, 0, 0, 1, 2]
-    assert packing.slots.tolist() == [0, 1, 3, 6, 7, 8]
     assert packing.mask.shape == (3, 1, 1, 3)
     assert packing.mask.flatten().tolist() == [True, True, False, True, False, False, True, True, True]
 
@@ -112,7 +111,7 @@ def test_views_change_nothing_but_the_padding(attention, pack, monkeypatch):
 
 def test_every_tensor_of_a_packing_is_moved(pack):
     moved = pack([2, 1, 3]).map(lambda tensor: tensor.to("meta"))
-    tensors = [getattr(moved, name) for name in ("positions", "rows", "slots", "mask", "lengths", "places")]
+    tensors = [getattr(moved, name) for name in ("positions", "rows", "mask", "lengths", "places")]
     assert {tensor.device.type for tensor in (*tensors, *(view.mask for view in moved.views))} == {"meta"}
 
 

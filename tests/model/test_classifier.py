@@ -184,12 +184,12 @@ def make_class(model_dim, num_heads):
         (make_class, "aggregator 'make_class' must make a torch.nn.Module. It made type"),
         (
             make_demanding,
-            "aggregator 'make_demanding' could not be made with model_dim=32, num_heads=4: "
+            "aggregator 'make_demanding' could not be made with model_dim, num_heads: "
             "make_demanding() missing 1 required positional argument: 'colour'",
         ),
         (
             make_poor,
-            "aggregator 'make_poor' could not be made with model_dim=32, num_heads=4: "
+            "aggregator 'make_poor' could not be made with model_dim, num_heads: "
             "make_poor() got an unexpected keyword argument 'num_heads'",
         ),
     ],

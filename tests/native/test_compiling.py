@@ -106,8 +106,10 @@ def test_the_name_of_a_build_follows_what_it_depends_on(monkeypatch, tmp_path):
     sources = tmp_path / "native"
     sources.mkdir()
     for source in kernels.SOURCES.iterdir():
-        (sources / source.name).write_bytes(source.read_bytes())
+        if source.is_file():
+            (sources / source.name).write_bytes(source.read_bytes())
     monkeypatch.setattr(kernels, "SOURCES", sources)
+    (sources / "compiling.py").write_text("")
     assert first == kernels._identify(compiler)
     with (sources / "em.h").open("a") as file:
         file.write("\n")
@@ -115,6 +117,15 @@ def test_the_name_of_a_build_follows_what_it_depends_on(monkeypatch, tmp_path):
     monkeypatch.setattr(kernels, "_processor", lambda: "another")
     names = {first, changed, kernels._identify(compiler), kernels._identify([*compiler, "-g"])}
     assert len(names) == 4
+
+
+@compiled
+def test_each_name_has_a_library_of_its_own(fresh, sources, monkeypatch):
+    monkeypatch.setattr(kernels, "SOURCES", sources)
+    (sources / "descent.cpp").write_text(SOURCE.replace("42", "43"))
+    assert [kernels.load(name).library.answer() for name in ("routing", "descent")] == [42, 43]
+    assert kernels.load("routing") is kernels.load("routing")
+    assert sorted(path.name.partition("-")[0] for path in fresh.iterdir()) == ["descent", "routing"]
 
 
 @compiled

@@ -2,36 +2,42 @@
 
 from __future__ import annotations
 
-import dataclasses
 import zlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec import structs
 
-from probing.results.record import DescriptionLength, Record
-from probing.tasks.table import TASKS
+from probing.results import Counts, DescriptionLength, Record
+from probing.tasks import TASKS
+
+
+def draw(result: Record) -> np.random.Generator:
+    """Return random numbers that are the same whenever the record is of this task, model and seed."""
+    identity = result.identity
+    return np.random.default_rng([zlib.crc32(f"{identity.task} {identity.model.name}".encode()), identity.seed])
 
 
 def answer(result: Record, size: int) -> Record:
     """Return a record with so many test sentences, some hard for every model, the others by the luck of the seed."""
     assert result.scores is not None
     hard = np.random.default_rng(zlib.crc32(result.identity.task.encode())).random(size)
-    luck = np.random.default_rng([zlib.crc32(f"{result.identity.task} {result.identity.model.name}".encode()), result.identity.seed]).random(size)
+    luck = draw(result).random(size)
     number = round(result.scores.test_accuracy / 100 * size)
     gold = np.arange(size) % 2
     right = np.zeros(size, dtype=bool)
     right[np.argsort(hard + luck)[:number]] = True
     counts = {"train": size, "dev": size // 2, "test": size // 2}
-    return dataclasses.replace(
+    return structs.replace(
         result,
-        scores=dataclasses.replace(
+        outcome=structs.replace(
             result.scores,
             dev_accuracy=result.scores.test_accuracy,
             classes={
-                "PAST": counts | {"right": int(right[::2].sum())},
-                "PRES": counts | {"right": int(right[1::2].sum())},
+                "PAST": Counts(**counts, right=int(right[::2].sum())),
+                "PRES": Counts(**counts, right=int(right[1::2].sum())),
             },
             gold=gold.tolist(),
             predictions=np.where(right, gold, 1 - gold).tolist(),
@@ -61,7 +67,7 @@ HOSTILE = "<script>document.title='owned'</script>\"><img src=x onerror=\"docume
 def vary(result: Record, *, labels: Sequence[str], size: int, epochs: int = 6) -> Record:
     """Return a record with these labels, answers as right as its accuracy says, and a curve that rises to it."""
     assert result.scores is not None
-    rng = np.random.default_rng([zlib.crc32(f"{result.identity.task} {result.identity.model.name}".encode()), result.identity.seed])
+    rng = draw(result)
     gold = np.arange(size) % len(labels)
     right = rng.permutation(size) < round(result.scores.test_accuracy / 100 * size)
     wrong = (gold + rng.integers(1, max(2, len(labels)), size)) % len(labels)
@@ -69,9 +75,9 @@ def vary(result: Record, *, labels: Sequence[str], size: int, epochs: int = 6) -
     counts = [(int((gold == n).sum()), int((right & (gold == n)).sum())) for n in range(len(labels))]
     accuracy = 100 * float((predictions == gold).mean())
     heights = accuracy - (accuracy - 100 / len(labels)) * np.exp(-np.arange(1, epochs + 1)) + rng.normal(0, 0.5, epochs)
-    return dataclasses.replace(
+    return structs.replace(
         result,
-        scores=dataclasses.replace(
+        outcome=structs.replace(
             result.scores,
             test_accuracy=accuracy,
             dev_accuracy=float(heights.max()),
@@ -83,13 +89,13 @@ def vary(result: Record, *, labels: Sequence[str], size: int, epochs: int = 6) -
                 for n, height in enumerate(heights.tolist(), 1)
             ],
             classes={
-                label: {"train": size, "dev": size // 10, "test": test, "right": hits}
+                label: Counts(train=size, dev=size // 10, test=test, right=hits)
                 for label, (test, hits) in zip(labels, counts, strict=True)
             },
             gold=gold.tolist(),
             predictions=predictions.tolist(),
         ),
-        timing=dataclasses.replace(result.timing, seconds=10.0 + len(result.identity.model.name) + result.identity.seed),
+        timing=structs.replace(result.timing, seconds=10.0 + len(result.identity.model.name) + result.identity.seed),
     )
 
 
@@ -113,7 +119,7 @@ def thirty_cells(make_record: Callable[..., Record]) -> Callable[..., list[Recor
 
 
 @pytest.fixture(scope="session")
-def gallery(make_record: Callable[..., Record]) -> list[Record]:
+def gallery(make_record: Callable[..., Record], change: Callable[..., Record]) -> list[Record]:
     """Return two seeds of the paper's models on some tasks, an encoder's layers, and names that are an attack."""
     results = []
     for task in (task for task in TASKS if task.name in ("SeLen", "WC", "ToCo", "Tense")):
@@ -129,21 +135,16 @@ def gallery(make_record: Callable[..., Record]) -> list[Record]:
                 if model.startswith("bert"):
                     layer = int(model[-2:])
                     settings = {"encoder": {"pooling": "mean", "dtype": "float32", "layer": layer}}
-                    identity = dataclasses.replace(made.model, label=f"bert layer {layer}")
-                    made = dataclasses.replace(
-                        made, model=identity, settings=settings | {"probe": {"probe": "mlp", "standardise": True}}
-                    )
+                    settings |= {"probe": {"probe": "mlp", "standardise": True}}
+                    made = change(made, model__label=f"bert layer {layer}", settings=settings)
                 if model == "evil.py:X":
                     settings = {
                         "model": {"num_layers": HOSTILE, "layers_with_aggregator": []},
                         "training": {"patience": 9},
                     }
-                    made = dataclasses.replace(
-                        made, model=dataclasses.replace(made.model, label=HOSTILE), settings=settings
-                    )
+                    made = change(made, model__label=HOSTILE, settings=settings)
                 results.append(vary(made, labels=[HOSTILE, *name_labels(task.classes)[1:]], size=1_000))
-    own = make_record("own task", "em", 70.0)
-    own = dataclasses.replace(own, task=HOSTILE, data=dataclasses.replace(own.data, file=f"{HOSTILE}.txt"))
+    own = change(make_record("own task", "em", 70.0), task=HOSTILE, data__file=f"{HOSTILE}.txt")
     failed = make_record("Tense", "simple-code", None, error=HOSTILE)
     return [*results, vary(own, labels=["no", HOSTILE], size=1_000), failed]
 
@@ -181,16 +182,16 @@ def explanations() -> dict[str, dict[str, Any]]:
 
 
 @pytest.fixture(scope="session")
-def measures(gallery: list[Record]) -> list[Record]:
+def measures(gallery: list[Record], change: Callable[..., Record]) -> list[Record]:
     """Return records of the other measures for two of the gallery's models."""
     made = []
     for one in gallery:
-        if one.scores is not None and one.model.name in ("base", "em") and one.family != "own":
-            control = dataclasses.replace(one.scores, test_accuracy=35.0, predictions=one.scores.gold[::-1])
+        if one.scores is not None and one.identity.model.name in ("base", "em") and one.identity.family != "own":
+            control = structs.replace(one.scores, test_accuracy=35.0, predictions=one.scores.gold[::-1])
             description = DescriptionLength(bits=2_000.0, uniform_bits=5_000.0, compression=2.5, pieces=[])
-            coded = dataclasses.replace(one.scores, description=description)
+            coded = structs.replace(one.scores, description=description)
             made += [
-                dataclasses.replace(one, measure="random-labels", scores=control, key=f"{one.key[:32]}c"),
-                dataclasses.replace(one, measure="description-length", scores=coded, key=f"{one.key[:32]}d"),
+                change(one, measure="random-labels", outcome=control, key=f"{one.key[:32]}c"),
+                change(one, measure="description-length", outcome=coded, key=f"{one.key[:32]}d"),
             ]
     return made

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from cli import main
 from probing.report.grouping import group_results
 from probing.report.html import render_html
-from probing.results.store import Store
+from probing.results import Store
 
 webdriver = pytest.importorskip("selenium.webdriver")
 Select = pytest.importorskip("selenium.webdriver.support.select").Select
@@ -104,7 +104,9 @@ def read_column(page, column):
 def measured(group):
     """Return the mean accuracies straight from the records."""
     return {
-        (model.label, task): fmean(r.scores.test_accuracy for r in model.results if r.identity.task == task and r.scores)
+        (model.label, task): fmean(
+            r.scores.test_accuracy for r in model.results if r.identity.task == task and r.scores
+        )
         for model in group.models
         for task in model.cells
     }

@@ -5,7 +5,7 @@ import pytest
 from probing.report.claims import check_claims
 from probing.report.grouping import group_results
 from probing.report.significance import Comparer
-from probing.tasks.table import TASKS
+from probing.tasks import TASKS
 
 TEN = [task.name for task in TASKS]
 

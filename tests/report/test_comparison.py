@@ -6,7 +6,7 @@ import pytest
 
 from probing.errors import ProbingError
 from probing.report.comparison import format_p, load_and_compare, make_contests, render_text
-from probing.results.store import Store
+from probing.results import Store
 
 
 @pytest.fixture(scope="module")

@@ -1,15 +1,16 @@
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from probing.errors import ProbingError
 from probing.report.confusion import count_confusions, order_labels
 from probing.report.grouping import group_results
+from probing.results import Counts
 
 
 def cell_of(make_record, labels, gold, *predictions):
@@ -17,9 +18,9 @@ def cell_of(make_record, labels, gold, *predictions):
     records = []
     for seed, answers in enumerate(predictions):
         made = make_record(seed=seed, size=2)
-        classes = {label: {"train": 1, "dev": 1, "test": 1, "right": 0} for label in labels}
-        scores = dataclasses.replace(made.scores, classes=classes, gold=gold, predictions=answers)
-        records.append(dataclasses.replace(made, scores=scores))
+        classes = {label: Counts(train=1, dev=1, test=1, right=0) for label in labels}
+        scores = structs.replace(made.scores, classes=classes, gold=gold, predictions=answers)
+        records.append(structs.replace(made, outcome=scores))
     return group_results(records)[0].models[0].cells["Tense"]
 
 

@@ -12,8 +12,7 @@ import pytest
 from probing.errors import ProbingError
 from probing.report.formats import load_and_render, render
 from probing.report.frame import COLUMNS
-from probing.results.record import DescriptionLength
-from probing.results.store import Store
+from probing.results import DescriptionLength, Store
 
 FORMATS = ("table", "markdown", "latex", "csv", "json")
 HOSTILE = ["a|b", "<script>alert(1)</script>", "back\\slash", "under_score", "100%", "two\nlines", "**bold**", "[x](y)"]
@@ -158,7 +157,9 @@ def test_every_row_of_a_latex_table_has_its_columns(make_record, columns):
 
 def test_csv_can_be_read_back(make_record, change):
     # Python's csv writes a lone \r bare, and its own reader then takes it for the end of a line.
-    results = [result for result in hostile_results(make_record, change) if "\r" not in f"{result.identity.task}{result.error}"]
+    results = [
+        result for result in hostile_results(make_record, change) if "\r" not in f"{result.identity.task}{result.error}"
+    ]
     results += [make_record(accuracy=None)]
     rows = list(csv.DictReader(io.StringIO(render(results, "csv"), newline="")))
     assert len(rows) == len(results)
@@ -252,7 +253,7 @@ def selective(story, make_record, change):
     """The same story with a control and a description length of EM on all tasks."""
     code = DescriptionLength(bits=25_000.0, uniform_bits=100_000.0, compression=4.0, pieces=[])
     controls = [change(make_record(task, "em", 40.0), measure="random-labels") for task in ("SeLen", "TrDep", "Tense")]
-    codes = [change(one, measure="description-length", scores__description=code) for one in controls]
+    codes = [change(one, measure="description-length", outcome__description=code) for one in controls]
     return [*story, *controls, *codes]
 
 

@@ -6,8 +6,7 @@ import pytest
 import probing
 from probing.errors import ProbingError
 from probing.report.frame import COLUMNS, make_frame, make_wide_frame
-from probing.results.record import DescriptionLength
-from probing.results.store import Store
+from probing.results import DescriptionLength, Store
 
 
 def test_one_row_per_record_with_stable_columns(make_record):
@@ -130,7 +129,7 @@ def test_other_measures_have_rows_of_their_own_and_their_figures_stand_with_the_
     code = DescriptionLength(bits=250.0, uniform_bits=1000.0, compression=4.0, pieces=[])
     results = [make_record(accuracy=80.0 + seed, seed=seed) for seed in (0, 1)]
     results += [change(make_record(accuracy=60.0, seed=seed), measure="random-labels") for seed in (0, 1)]
-    results += [change(make_record(accuracy=70.0), measure="description-length", scores__description=code)]
+    results += [change(make_record(accuracy=70.0), measure="description-length", outcome__description=code)]
     results += [make_record("WC")]
     frame = make_frame(results, against_paper=True).set_index("measure")
     assert frame.index.tolist() == ["accuracy"] * 2 + ["random-labels"] * 2 + ["description-length", "accuracy"]

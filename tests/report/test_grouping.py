@@ -15,8 +15,8 @@ def only_cell(results):
 
 
 def test_a_cell_knows_what_each_seed_has_right(make_record, change):
-    first = change(make_record(seed=3, size=4), scores__gold=[0, 1, 1, 0], scores__predictions=[0, 1, 0, 1])
-    second = change(make_record(seed=1, size=4), scores__gold=[0, 1, 1, 0], scores__predictions=[0, 1, 1, 0])
+    first = change(make_record(seed=3, size=4), outcome__gold=[0, 1, 1, 0], outcome__predictions=[0, 1, 0, 1])
+    second = change(make_record(seed=1, size=4), outcome__gold=[0, 1, 1, 0], outcome__predictions=[0, 1, 1, 0])
     cell = only_cell([first, second])
     assert cell.right.tolist() == [[True] * 4, [True, True, False, False]]
     assert [record.identity.seed for record in cell.records] == [1, 3]
@@ -40,7 +40,7 @@ def test_the_majority_has_an_interval_too(make_record):
 @pytest.mark.parametrize(("gold", "predictions"), [([0, 1], [0]), ([], [])])
 def test_a_record_without_its_predictions_is_named(make_record, change, gold, predictions):
     with pytest.raises(ProbingError) as caught:
-        group_results([change(make_record(), scores__gold=gold, scores__predictions=predictions)])
+        group_results([change(make_record(), outcome__gold=gold, outcome__predictions=predictions)])
     assert str(caught.value) == (
         f"the record of Tense EM seed 0 has {len(gold)} test labels and {len(predictions)} predictions. "
         "Run the cell again with --force"

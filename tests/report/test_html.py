@@ -15,7 +15,7 @@ from probing.errors import ProbingError
 from probing.report.explanations import load_explanations
 from probing.report.formats import load_and_render
 from probing.report.html import embed, render_html
-from probing.results.store import Store
+from probing.results import Store
 
 VOID = {"meta", "link", "input", "br", "img"}
 
@@ -64,7 +64,9 @@ def test_the_page_is_whole(page):
 
 
 def test_the_table_is_there_without_a_script(gallery, page):
-    accuracies = [one.scores.test_accuracy for one in gallery if (one.task, one.model.name) == ("Tense", "em")]
+    accuracies = [
+        one.scores.test_accuracy for one in gallery if (one.identity.task, one.identity.model.name) == ("Tense", "em")
+    ]
     assert f"{sum(accuracies) / 2:.2f}" in page.texts
     assert "±" in "".join(page.texts)
 
@@ -120,7 +122,7 @@ def test_any_name_leaves_the_page_as_it_is(make_record, change, name):
 
 
 def test_the_same_records_give_the_same_page(gallery):
-    some = [one for one in gallery if one.task == "Tense"]
+    some = [one for one in gallery if one.identity.task == "Tense"]
     assert render_html(some) == render_html(some[::-1])
 
 

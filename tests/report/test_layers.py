@@ -15,7 +15,9 @@ def test_the_layers_of_an_encoder_are_found(gallery):
 def test_one_layer_is_no_stack(gallery):
     (group,) = group_results([result for result in gallery if result.identity.model.name != "bert layer 01"][:20])
     assert len(find_stacks(group)) == 1
-    (group,) = group_results([result for result in gallery if not result.identity.model.name.startswith("bert layer 0")])
+    (group,) = group_results(
+        [result for result in gallery if not result.identity.model.name.startswith("bert layer 0")]
+    )
     assert find_stacks(group) == []
     (group,) = group_results([result for result in gallery if result.identity.model.name == "bert layer 01"])
     assert find_stacks(group) == []

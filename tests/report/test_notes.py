@@ -98,13 +98,13 @@ def test_of_many_gaps_the_first_are_named(make_record):
 
 @pytest.mark.parametrize(("dev", "disagrees"), [(80.0, False), (81.4, False), (83.0, True), (77.0, True)])
 def test_dev_and_test_that_disagree(make_record, change, dev, disagrees):
-    result = change(make_record(accuracy=80.0), scores__dev_accuracy=dev)
+    result = change(make_record(accuracy=80.0), outcome__dev_accuracy=dev)
     expected = "dev and test accuracy disagree by more than their 95 % intervals allow"
     assert doubts([result]) == ([f"{expected}: EM Tense (dev {dev:.2f}, test 80.00)"] if disagrees else [])
 
 
 def test_a_small_dev_set_may_say_much(make_record, change):
-    result = change(make_record(accuracy=80.0, size=100), scores__dev_accuracy=86.0)
+    result = change(make_record(accuracy=80.0, size=100), outcome__dev_accuracy=86.0)
     assert doubts([result]) == []
 
 
@@ -131,4 +131,4 @@ def test_what_is_missing_or_failed_of_another_measure_is_named(make_record, chan
 def test_controls_raise_no_doubts_about_accuracies(make_record, change):
     """A control at chance is what it should be, and its dev and test sentences are training sentences."""
     control = change(make_record(accuracy=50.0), measure="random-labels")
-    assert doubts([make_record(), change(control, scores__dev_accuracy=90.0)]) == []
+    assert doubts([make_record(), change(control, outcome__dev_accuracy=90.0)]) == []

@@ -8,7 +8,7 @@ import pytest
 from probing.report.grouping import AVERAGE
 from probing.report.page import REFERENCES, list_differing_settings, make_section
 from probing.report.table import make_tables
-from probing.results.record import DescriptionLength
+from probing.results import DescriptionLength
 
 
 @pytest.fixture(scope="session")
@@ -64,7 +64,7 @@ def test_the_reference_that_was_asked_for_comes_first(make_record):
 
 def test_a_cell_has_its_record(gallery, section):
     cell = next(cell for cell in section["cells"] if (cell["model"], cell["task"]) == (2, "SeLen"))
-    records = [one for one in gallery if (one.model.name, one.task) == ("em", "SeLen")]
+    records = [one for one in gallery if (one.identity.model.name, one.identity.task) == ("em", "SeLen")]
     assert [seed["seed"] for seed in cell["seeds"]] == [0, 1]
     assert cell["seeds"][1]["test"] == records[1].scores.test_accuracy
     assert cell["seeds"][1]["epochs"] == [1, 2, 3, 4, 5, 6]
@@ -81,7 +81,7 @@ def test_a_cell_has_its_record(gallery, section):
 
 
 def test_a_probes_chosen_configuration_is_a_fact(make_record, change):
-    result = change(make_record(), scores__configurations=[{"hidden": 50, "dropout": 0.1}, {"hidden": 100}])
+    result = change(make_record(), outcome__configurations=[{"hidden": 50, "dropout": 0.1}, {"hidden": 100}])
     (table,) = make_tables([result])
     assert dict(make_section(table)["cells"][0]["facts"])["chosen"] == "hidden 50, dropout 0.1"
 
@@ -90,7 +90,7 @@ def test_other_measures_are_views(make_record, change):
     result = make_record(size=1_000)
     control = change(make_record(accuracy=55.0, size=1_000), measure="random-labels", key="control")
     description = DescriptionLength(bits=1_500.0, uniform_bits=3_000.0, compression=2.0, pieces=[])
-    coded = change(result, measure="description-length", key="coded", scores__description=description)
+    coded = change(result, measure="description-length", key="coded", outcome__description=description)
     (table,) = make_tables([make_record(model="base", size=1_000), result, control, coded])
     section = make_section(table)
     assert list(section["views"]) == list(section["captions"]) == ["accuracy", "selectivity", "compression"]
@@ -127,7 +127,9 @@ def test_settings_that_differ(make_record, change):
     assert list_differing_settings(table.analysis.group) == {"model.num_layers": ["3", "2"]}
     plugin = make_record(model="my.py:M", settings=shared)
     (table,) = make_tables([results[0], plugin])
-    assert list_differing_settings(table.analysis.group) == {"version": ["built-in", plugin.model.version[:40]]}
+    assert list_differing_settings(table.analysis.group) == {
+        "version": ["built-in", plugin.identity.model.version[:40]]
+    }
 
 
 def test_only_failed_cells(make_record):

@@ -7,7 +7,7 @@ import pytest
 
 from probing.errors import ProbingError
 from probing.report.plots import COLOURS, KINDS, MARKERS, load_and_plot
-from probing.results.store import Store
+from probing.results import Store
 
 pytest.importorskip("matplotlib")
 BEGINNINGS = {".svg": b"<?xml", ".png": b"\x89PNG\r\n", ".pdf": b"%PDF-1."}
@@ -60,7 +60,7 @@ def test_a_task_and_a_model_can_be_chosen(plot):
 def test_a_confusion_matrix_is_of_one_cell(plot, gallery):
     texts = read_texts(plot("confusion", task="Length", model="base"))
     assert {"Base on SeLen", "predicted", "right", "PAST", "label 5"} <= set(texts)
-    records = [one for one in gallery if (one.task, one.model.name) == ("SeLen", "base")]
+    records = [one for one in gallery if (one.identity.task, one.identity.model.name) == ("SeLen", "base")]
     pairs = [pair for one in records for pair in zip(one.scores.gold, one.scores.predictions, strict=True)]
     share = pairs.count((1, 1)) / sum(gold == 1 for gold, _ in pairs)
     assert f"{100 * share:.0f}" in texts

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 import json
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from probing.config import resolve_config
 from probing.report.grouping import group_results
 from probing.report.reproduction import list_commands
-from probing.tasks.table import TASKS
+from probing.tasks import TASKS
 
 
 def settings_of(*changes):
@@ -100,4 +99,4 @@ def test_a_users_own_task_is_a_file(make_record, change, commands):
 
 def test_names_are_quoted(make_record, change, commands):
     result = change(make_record(settings=settings_of()), model__name="a.py:$(rm -rf ~)")
-    assert "--aggregator 'a.py:$(rm -rf ~)' " in commands([dataclasses.replace(result)])[0]
+    assert "--aggregator 'a.py:$(rm -rf ~)' " in commands([result])[0]

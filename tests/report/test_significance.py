@@ -1,14 +1,14 @@
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
+from msgspec import structs
 from scipy import stats
 
 from probing.report.grouping import AVERAGE, group_results
 from probing.report.significance import Comparer, Verdict, analyse, judge, judge_against
-from probing.statistics.comparisons import compare
+from probing.results import Counts
+from probing.statistics import compare
 
 
 def only(results):
@@ -20,17 +20,15 @@ def with_answers(result, right):
     """Return a record of a task with two labels and these answers."""
     gold = np.arange(len(right)) % 2
     predictions = np.where(right, gold, 1 - gold)
-    counts = [
-        {"train": 9, "dev": 9, "test": int((gold == n).sum()), "right": int(right[gold == n].sum())} for n in (0, 1)
-    ]
-    scores = dataclasses.replace(
+    counts = [Counts(train=9, dev=9, test=int((gold == n).sum()), right=int(right[gold == n].sum())) for n in (0, 1)]
+    scores = structs.replace(
         result.scores,
         test_accuracy=100 * float(right.mean()),
         classes=dict(zip(("A", "B"), counts, strict=True)),
         gold=gold.tolist(),
         predictions=predictions.tolist(),
     )
-    return dataclasses.replace(result, scores=scores)
+    return structs.replace(result, outcome=scores)
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +61,9 @@ def test_or_with_a_reference(models):
 def test_holm_counts_all_comparisons_of_the_table(models):
     verdicts = analyse(only(models)).verdicts
     assert max(verdict.p_holm for verdict in verdicts.values()) >= min(verdict.p for verdict in verdicts.values()) * 6
-    alone = analyse(only([result for result in models if result.identity.task == "WC" and result.identity.model.name != "simple"]))
+    alone = analyse(
+        only([result for result in models if result.identity.task == "WC" and result.identity.model.name != "simple"])
+    )
     (verdict,) = alone.verdicts.values()
     assert verdict.p == verdict.p_holm
 
@@ -101,7 +101,7 @@ def test_other_labels_are_other_sentences(make_record, change):
     results = [make_record(model="base"), make_record()]
     other = dict(zip(("A", "B"), results[1].scores.classes.values(), strict=True))
     assert analyse(only(results)).verdicts
-    assert not analyse(only([results[0], change(results[1], scores__classes=other)])).verdicts
+    assert not analyse(only([results[0], change(results[1], outcome__classes=other)])).verdicts
 
 
 def test_seeds_decide_on_the_test(make_record):

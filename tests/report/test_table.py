@@ -8,9 +8,9 @@ import pytest
 from probing.errors import ProbingError
 from probing.report.grouping import AVERAGE
 from probing.report.table import Value, make_tables
-from probing.results.record import DescriptionLength
+from probing.results import DescriptionLength
 from probing.statistics.intervals import Interval
-from probing.tasks.table import TASKS
+from probing.tasks import TASKS
 
 TEN = [task.name for task in TASKS]
 
@@ -164,7 +164,7 @@ def test_a_changed_file_never_shares_a_table_with_the_old_one(make_record, chang
     first, second = make_tables(new + old)
     assert text(first)["EM"]["Tense"] == "80.00*"
     assert text(second)["EM"] == {"Tense": "99.00*"}
-    sha256 = old[0].data.sha256[:12]
+    sha256 = old[0].identity.data.sha256[:12]
     assert first.notes[0] == f"the file of Tense is the one with SHA-256 {sha256}; another table has another"
     assert second.notes == ["the file of Tense is the one with SHA-256 abababababab; another table has another"]
     assert not any("file of WC" in note for note in first.notes)
@@ -340,7 +340,7 @@ def measured(make_record, change):
         results = [make_record(task, model, accuracy + seed, seed=seed) for seed in (0, 1)]
         results = [change(result, measure=measure, key=f"{measure} {result.key}") for result in results]
         if bits is not None:
-            results = [change(r, scores__description=description(bits + 100 * r.identity.seed)) for r in results]
+            results = [change(r, outcome__description=description(bits + 100 * r.identity.seed)) for r in results]
         return results
 
     results = [result for model in ("base", "em") for task in ("SeLen", "Tense") for result in make(task, model, 80.0)]

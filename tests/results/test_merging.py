@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from probing.errors import ProbingError
 from probing.results.merging import Merged, merge
@@ -67,7 +67,7 @@ def test_times_and_places_are_no_contradiction(
     fill: Callable[..., Path], make_record: Callable[..., Record], tmp_path: Path
 ) -> None:
     usual = make_record(seed=0)
-    slower = dataclasses.replace(usual, timing=dataclasses.replace(usual.timing, seconds=99.0), where={"device": "x"})
+    slower = structs.replace(usual, timing=structs.replace(usual.timing, seconds=99.0), where={"device": "x"})
     assert merge([fill("first", usual), fill("second", slower)], tmp_path / "all").written == 1
     assert Store(tmp_path / "all").load(pytest.fail) == [usual]
 
