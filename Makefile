@@ -19,19 +19,19 @@ check: .venv/installed-test
 
 bench: .venv/installed
 	$(BIN)/python -m benchmarks
-	$(BIN)/python -m benchmarks.readme --print
+	$(BIN)/python -m benchmarks.page --print
 
 golden: .venv/installed-test
 	$(BIN)/python -m pytest tests/report --rewrite-goldens
 
 tables: .venv/installed-test
-	$(BIN)/python -m pytest tests/test_tables.py --rewrite-goldens
+	$(BIN)/python -m pytest tests/test_tables.py tests/test_documents.py --rewrite-goldens
 
 fuzz: .venv/installed-test
 	$(BIN)/python -m tests.fuzzing --count 100000
 
 kill-test: .venv/installed-test
-	$(BIN)/python -m pytest tests/test_survival.py -k killed --kills 50 --timeout 0 -s
+	$(BIN)/python -m pytest tests/commands/test_survival.py -k killed --kills 50 --timeout 0 -s
 
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e
 

@@ -1,1 +1,1 @@
-"""What the README's performance figures are made with: `python -m benchmarks` measures, `benchmarks.readme` writes."""
+"""What the figures of docs/performance.md are made with: `python -m benchmarks` measures, `benchmarks.page` writes."""

@@ -1,4 +1,4 @@
-"""A linguistic probing benchmark suite: what does this sentence encoder know about language?"""
+"""A linguistic probing benchmark suite, which asks what a sentence encoder knows about language."""
 
 import importlib
 from typing import TYPE_CHECKING, Any

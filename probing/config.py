@@ -1,4 +1,4 @@
-"""What a run can be told: the model's sizes, the training's settings, and the presets that fill them in."""
+"""Settings of a run: the model's sizes, the training's settings, the presets, and the names of all choices."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from probing.errors import ProbingError, unknown
 from probing.storage import read_text
 
 BACKENDS = ("loky", "ray", "dask")
-"""Where cells can run: in processes of this machine, or on a Ray or Dask cluster."""
+"""Places where cells can run: processes of this machine, or a Ray or Dask cluster."""
 CONTROLS = ("random-labels", "random-encoder")
 """Controls that can be measured beside every model."""
 DEVICES = ("auto", "cpu", "cuda", "mps")
@@ -49,20 +49,20 @@ class ModelConfig:
     """H, the attention heads of a layer; divides model_dim."""
     feed_forward_dim: int = 2048
     head_dim: int = 512
-    """The hidden units of the MLP head."""
+    """Number of hidden units of the MLP head."""
     dropout: float = 0.1
     num_capsules: int = 512
     """N, the output capsules of a routing; divides model_dim."""
     iterations: int = 3
     """T, the routing iterations."""
     votes: Literal["shared", "per_head"] = "shared"
-    """How the input capsules are made: one layer on the concatenation, or one per head on its own output."""
+    """Kind of input capsules: one layer on the concatenation, or one per head on its own output."""
     squash: bool = True
-    """Simple routing: squash the capsules in every iteration."""
+    """Whether simple routing squashes the capsules in every iteration."""
     inverse_temperature: tuple[float, ...] = ()
-    """EM routing: lambda for each iteration; empty means 1, 2, …, T."""
+    """Lambda of EM routing for each iteration; empty means 1, 2, …, T."""
     layers_with_aggregator: tuple[int, ...] = ()
-    """The layers (from 1) that have the aggregator, the others being linear; empty means all."""
+    """Layers, counted from 1, that have the aggregator, while the others are linear; empty means all."""
 
     def __post_init__(self) -> None:
         _require_at_least(
@@ -106,18 +106,18 @@ class TrainingConfig:
 
     max_epochs: int = 20
     patience: int = 4
-    """Stop after so many epochs without a better dev accuracy."""
+    """Number of epochs without a better dev accuracy after which training stops."""
     batch_size: int = 64
-    """Sentences in a training batch."""
+    """Number of sentences in a training batch."""
     learning_rate: float = 5e-4
     warmup_steps: int = 1000
     """The learning rate rises linearly over these steps, then falls with the inverse square root."""
     clip_norm: float = 1.0
     """The largest gradient norm; 0 turns clipping off."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """What training computes in: `auto` is bfloat16 on a GPU that has it, else float32; scoring is always float32."""
+    """Type of numbers in training: `auto` is bfloat16 on a GPU that has it, else float32; scoring is always float32."""
     min_frequency: int = 2
-    """Words seen less often in the training split count as unknown, so that the unknown word is learned too."""
+    """Smallest frequency of a word in the training split; rarer words count as unknown, which is so learned, too."""
     max_vocabulary: int = 50_000
 
     def __post_init__(self) -> None:
@@ -132,7 +132,7 @@ class TrainingConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoutingConfig:
-    """How the routings are computed; what they compute is the model's."""
+    """Computation of the routings; it does not change the model."""
 
     implementation: Literal["auto", "fused", "reference"] = "auto"
     """`auto`: fused kernels where they can be had, else plain torch operations; `reference`: always the latter."""
@@ -168,7 +168,7 @@ DEFAULT_PRESETS = {"senteval": "paper", "mini": "mini"}
 
 
 MAX_FILE = 1 << 14
-"""Bytes of a file of settings: the time that TOML takes grows with the square of a key's length."""
+"""Largest file of settings in bytes: the time of the TOML parser grows with the square of a key's length."""
 
 
 def resolve_config(preset: str, *, config_file: Path | None = None, settings: Iterable[str] = ()) -> Config:

@@ -17,14 +17,14 @@ SECONDS_UNTIL_A_BAR = 2.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """How far one piece of work has come."""
+    """Progress of one piece of work."""
 
     work: str
     """Name of the work."""
     fraction: float = 0.0
     """Share of the work that is done, if nothing is saved by early stopping."""
     text: str = ""
-    """What it is doing, in words."""
+    """Current activity, in words."""
     milestone: bool = False
     """Whether a verbose display prints the text as a line of its own."""
     note: str = ""

@@ -1,4 +1,4 @@
-"""The one exception that the command line turns into a line of text and exit code 2."""
+"""The exception that the command line turns into one line and exit code 2."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 
 class ProbingError(Exception):
-    """A mistake that the user can fix: what is wrong, what was received, what to do."""
+    """A mistake that the user can fix; the message says what is wrong, what was received and what to do."""
 
 
 def unknown(kind: str, received: str, known: Iterable[str], *, near: Sequence[str] = ()) -> ProbingError:

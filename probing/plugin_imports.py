@@ -1,6 +1,6 @@
-"""Modules beside a plug-in's file or in the current folder: they can be imported, after everything that is installed.
+"""Imports of modules beside a plug-in's file or in the current folder, which come after everything that is installed.
 
-A plug-in's version covers what it imports from beside it, for a change there changes the plug-in.
+A plug-in's version covers the modules that it imports from beside it, because a change there changes the plug-in.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from pathlib import Path
 from types import ModuleType
 
 
-class Neighbours(MetaPathFinder):
-    """Python's last resort: asked for a module when it is found nowhere else, so that nothing is ever replaced."""
+class PluginFinder(MetaPathFinder):
+    """A finder that Python asks last, for modules that are found nowhere else, so that it never replaces one."""
 
     def __init__(self) -> None:
         self.folders: list[Path] = []
         self.found: dict[str, Path] = {}
-        """Module -> the folder that it was found in."""
+        """Folder in which each module was found."""
         self._hashes: dict[Path, str] = {}
 
-    def look_into(self, folder: Path) -> None:
-        """Find modules in a folder from now on."""
+    def add_folder(self, folder: Path) -> None:
+        """Make the modules of a folder importable."""
         if self not in sys.meta_path:
             sys.meta_path.append(self)
         if folder not in self.folders:
@@ -35,11 +35,11 @@ class Neighbours(MetaPathFinder):
         importlib.invalidate_caches()
 
     def admit(self, plugin: Path) -> str:
-        """Let a plug-in import what lies beside it; return its version, a hash of its text and of what it so imports.
+        """Make the modules beside a plug-in importable; return its version, a hash of its text and of those it imports.
 
-        What it imports by name is meant, at any depth; what has changed since it was imported is imported anew.
+        Imports by name count, at any depth; a module that has changed since it was imported is imported anew.
         """
-        self.look_into(plugin.resolve().parent)
+        self.add_folder(plugin.resolve().parent)
         modules = self._list_modules(plugin)
         hashes = {file: hash_code(file) for files in modules.values() for file in files}
         if any(self._hashes.get(file, sha256) != sha256 for file, sha256 in hashes.items()):
@@ -55,7 +55,7 @@ class Neighbours(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return where a module is; what is within a package, that package knows."""
+        """Return the place of a top-level module; submodules are found by their packages."""
         for folder in self.folders if path is None else []:
             spec = PathFinder.find_spec(fullname, [str(folder)])
             if spec is not None and (spec.origin or any((folder / fullname).glob("*.py"))):  # no folder of mere data
@@ -64,7 +64,7 @@ class Neighbours(MetaPathFinder):
         return None
 
     def _list_modules(self, plugin: Path) -> dict[str, list[Path]]:
-        """Return the modules beside a plug-in that it imports, directly or by way of others, and their files."""
+        """Return the modules beside a plug-in that it imports, directly or through others, and their files."""
         folder = plugin.resolve().parent
         modules: dict[str, list[Path]] = {}
         waiting = [plugin]
@@ -78,7 +78,7 @@ class Neighbours(MetaPathFinder):
 
     def _is_found_in(self, folder: Path, name: str) -> bool:
         if name not in sys.modules:
-            importlib.util.find_spec(name)  # notes it if nothing else has the name
+            importlib.util.find_spec(name)  # records the folder if nothing else has the name
         if name in self.found and self.found[name] != folder:
             raise ImportError(
                 f"there is a module {name!r} in {folder} and another in {self.found[name]}, and Python imports "
@@ -88,10 +88,10 @@ class Neighbours(MetaPathFinder):
 
 
 def _list_imports(file: Path) -> set[str]:
-    """Return the modules that a file imports by name, without their parts."""
+    """Return the top-level modules that a file imports by name."""
     try:
         nodes = list(ast.walk(ast.parse(file.read_bytes())))
-    except (SyntaxError, ValueError):  # which importing it will tell
+    except (SyntaxError, ValueError):  # importing the file reports it
         return set()
     names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
     names += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level]
@@ -99,7 +99,7 @@ def _list_imports(file: Path) -> set[str]:
 
 
 def _forget(modules: Mapping[str, object]) -> None:
-    """Let modules be imported anew, with their parts."""
+    """Remove modules and their submodules, so that they are imported anew."""
     for name in [name for name in sys.modules if name.partition(".")[0] in modules]:
         del sys.modules[name]
 
@@ -109,4 +109,4 @@ def hash_code(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-NEIGHBOURS = Neighbours()
+FINDER = PluginFinder()

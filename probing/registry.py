@@ -16,12 +16,12 @@ from types import ModuleType
 from typing import Any
 
 from probing.errors import ProbingError, unknown
-from probing.plugin_imports import NEIGHBOURS, hash_code
+from probing.plugin_imports import FINDER, hash_code
 
 
 @dataclass(frozen=True, slots=True)
 class Builtin:
-    """Where a built-in object is, what it is called in tables, and what it is in one line."""
+    """A built-in object: its place in the code, its name in tables, and a description in one line."""
 
     target: str
     label: str
@@ -33,12 +33,12 @@ class Found:
     """An object that a specification named."""
 
     name: str
-    """How results call it."""
+    """Name in records."""
     label: str
-    """How tables call it."""
+    """Name in tables."""
     object: Any
     version: str
-    """Changes when the object's code may have changed: a version number, or the hash of its file and neighbours."""
+    """A version number, or a hash of the object's file and of the modules beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +51,16 @@ class Registry:
     builtins: Mapping[str, Builtin]
 
     def names(self) -> list[str]:
-        """Return the names that need no file: built-ins, then installed plug-ins."""
+        """Return the names of the built-ins, then those of installed plug-ins."""
         return [*self.builtins, *sorted(point.name for point in self._entry_points())]
 
     def summaries(self) -> list[tuple[str, str, str]]:
-        """Return (name, label, what it is) of the built-ins and the installed plug-ins."""
+        """Return name, label and description of the built-ins and the installed plug-ins."""
         plugins = [(point.name, point.name, f"plug-in {point.value}") for point in self._entry_points()]
         return [(name, item.label, item.summary) for name, item in self.builtins.items()] + sorted(plugins)
 
     def find(self, spec: str) -> Found:
-        """Import and return what the specification names."""
+        """Import and return the object that a specification names."""
         if builtin := self.builtins.get(spec.lower()):
             return Found(spec.lower(), builtin.label, _import_target(builtin.target), "built-in")
         for point in self._entry_points():
@@ -101,14 +101,14 @@ def _import_target(target: str) -> Any:
 
 
 def _import_module(name: str) -> ModuleType:
-    """Import a module that is installed, or lies in the current folder."""
-    NEIGHBOURS.look_into(Path.cwd())
+    """Import a module that is installed or in the current folder."""
+    FINDER.add_folder(Path.cwd())
     return importlib.import_module(name)
 
 
 def import_file(path: Path) -> tuple[ModuleType, str]:
-    """Import a Python file that is on no path, once for each version of it; return the module and its version."""
-    version = NEIGHBOURS.admit(path)
+    """Import a Python file by its path, once for each version of it; return the module and its version."""
+    version = FINDER.admit(path)
     name = f"probing_plugin_{path.stem}_{version[:8]}"
     if name in sys.modules:
         return sys.modules[name], version
@@ -150,7 +150,7 @@ AGGREGATORS = Registry(
 )
 
 COMPARED = ("base", "simple", "em")
-"""What `--aggregator all` stands for: the three models of the paper's Table 1."""
+"""Aggregators that `--aggregator all` stands for: those of the paper's Table 1."""
 
 ENCODERS = Registry(
     "encoder",

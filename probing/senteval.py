@@ -30,7 +30,7 @@ DOWNSTREAM = (
 """SentEval's other tasks, which are not here."""
 
 CLASSIFIER_KEYS = ("nhid", "optim", "batch_size", "tenacity", "epoch_size", "max_epoch", "dropout")
-"""What params['classifier'] can say; SentEval ignores the rest."""
+"""Keys of params['classifier'] that count; SentEval ignores the rest."""
 
 logger = logging.getLogger(__name__)
 

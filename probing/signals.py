@@ -1,4 +1,4 @@
-"""How a run is stopped: SIGTERM ends it in order, as Ctrl-C does, and neither comes in the middle of a step."""
+"""Signals that stop a run: SIGTERM ends it in order, as Ctrl-C does, and neither interrupts a step."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from types import FrameType
 from typing import Any
 
 SECONDS_BETWEEN_LOOKS = 0.5
-"""At whether the parent is alive."""
+"""Time between two looks at whether the parent is alive."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 QUICK = 1.0
-"""Seconds that a stop may wait for a step: as long as the step before it took at most."""
+"""Longest time that a stop waits for a step, judged by the step before it."""
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM came: the same as Ctrl-C but for the exit code."""
+    """SIGTERM arrived: the same as Ctrl-C except for the exit code."""
 
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """Let SIGTERM end the block as Ctrl-C does; while a module is imported, both end the process at once."""
+    """Make SIGTERM end the block as Ctrl-C does; while a module is imported, both end the process at once."""
     before = {}
     if threading.current_thread() is threading.main_thread():
         before[signal.SIGTERM] = signal.signal(signal.SIGTERM, _stop)
@@ -40,13 +40,13 @@ def terminable() -> Iterator[None]:
 
 @contextmanager
 def shielded() -> Iterator[None]:
-    """Let signals to processes that start in the block wait until `unshielded`, and those to this thread to its end."""
+    """Block signals: to processes that start in the block until `unshielded`, to this thread until its end."""
     yield from _mask(signal.SIG_BLOCK)
 
 
 @contextmanager
 def unshielded() -> Iterator[None]:
-    """Receive signals during the block, those that waited first."""
+    """Receive signals during the block, blocked ones first."""
     yield from _mask(signal.SIG_UNBLOCK)
 
 
@@ -59,7 +59,7 @@ def _mask(how: int) -> Iterator[None]:
 
 
 def end_with(parent: int) -> None:
-    """End this process soon after its parent, which may be killed without a chance to say so."""
+    """End this process soon after its parent, which may be killed without notice."""
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -70,9 +70,9 @@ def end_with(parent: int) -> None:
 
 
 class Hold:
-    """Holds Ctrl-C and SIGTERM back while a step is under way, so that what it changes is never left half changed.
+    """A critical section: it holds back Ctrl-C and SIGTERM during a step, so that no state is left half changed.
 
-    A second signal, or one in a step that may be slow because the one before was, is not held back; then the step is
+    A second signal is not held back, nor one in a step that may be slow because the one before was; then the step is
     `torn`.
     """
 
@@ -98,7 +98,7 @@ class Hold:
 
     @contextmanager
     def step(self) -> Iterator[None]:
-        """Do what is in the block as a whole."""
+        """Run the block as one step that a signal does not interrupt."""
         started = time.monotonic()
         with self.moment(quick=self._seconds <= QUICK):
             yield
@@ -106,7 +106,7 @@ class Hold:
 
     @contextmanager
     def moment(self, *, quick: bool = True) -> Iterator[None]:
-        """Do as a whole what is no step, and quick."""
+        """Run a short block that is no step without interruption."""
         self._in_step, self._quick = True, quick
         try:
             yield
@@ -124,7 +124,7 @@ class Hold:
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
-    if _is_importing(frame):  # one that is broken off can crash in compiled code, or leave half a module
+    if _is_importing(frame):  # an interrupted import can crash in compiled code, or leave half a module
         os._exit(128 + number)
     raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
 

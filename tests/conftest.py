@@ -29,7 +29,7 @@ def pytest_configure() -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite-goldens", action="store_true", help="Rewrite the texts in tests/golden.")
-    parser.addoption("--kills", type=int, default=2, help="How often tests/test_survival.py kills each of its runs.")
+    parser.addoption("--kills", type=int, default=2, help="How often test_survival.py kills each of its runs.")
 
 
 @pytest.fixture(autouse=True)

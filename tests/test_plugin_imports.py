@@ -13,17 +13,17 @@ import pytest
 
 from probing import registry
 from probing.errors import ProbingError
-from probing.plugin_imports import Neighbours, hash_code
+from probing.plugin_imports import PluginFinder, hash_code
 from probing.registry import AGGREGATORS
 
 Write = Callable[..., Path]
 
 
 @pytest.fixture(autouse=True)
-def neighbours(monkeypatch: pytest.MonkeyPatch) -> Iterator[Neighbours]:
+def finder(monkeypatch: pytest.MonkeyPatch) -> Iterator[PluginFinder]:
     """Give each test a finder of its own, and take it and what it found away again."""
-    own = Neighbours()
-    monkeypatch.setattr(registry, "NEIGHBOURS", own)
+    own = PluginFinder()
+    monkeypatch.setattr(registry, "FINDER", own)
     yield own
     sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not own]
     for name in [name for name in sys.modules if name.partition(".")[0] in own.found]:
@@ -41,7 +41,7 @@ def write(tmp_path: Path) -> Write:
     return write_file
 
 
-def test_a_plug_in_imports_its_neighbours(write: Write, neighbours: Neighbours) -> None:
+def test_a_plug_in_imports_its_neighbours(write: Write, finder: PluginFinder) -> None:
     write("beside.py", "from further import SIZE\n")
     write("further.py", "SIZE = 3\n")
     write("package/__init__.py", "from . import part\n")

@@ -68,21 +68,46 @@ def are_alike(one: str, other: str) -> bool:
     return one == other
 
 
-@pytest.mark.parametrize(
-    ("folder", "options"),
-    [("reference", {}), ("encoders", {}), ("books", {"against_paper": True}), ("books/paper", {"against_paper": True})],
-)
-def test_the_readme_shows_it(request: pytest.FixtureRequest, folder: str, options: dict[str, Any]) -> None:
-    table = render(folder, **options).partition(f"\n\n{CLAIMS_HEADING}")[0]
-    readme = README.read_text(encoding="utf-8")
+def test_the_readme_shows_the_means(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    example = r"```python\n(.*?load_results.*?)```\n\n(.*?\n)\n"
+    before, code, shown, after = re.split(example, read("README.md"), maxsplit=1, flags=re.DOTALL)
+    monkeypatch.chdir(ROOT)
+    exec(compile(code, "README.md", "exec"), {})
+    table = capsys.readouterr().out
     if request.config.getoption("--rewrite-goldens"):
-        readme = replace_table(readme, folder, table)
-        README.write_text(readme, encoding="utf-8")
-    assert table in readme
+        README.write_text(f"{before}```python\n{code}```\n\n{table}\n{after}", encoding="utf-8")
+        shown = table
+    assert shown == table
+
+
+@pytest.mark.parametrize(
+    ("document", "folder", "options"),
+    [
+        ("docs/encoders.md", "encoders", {}),
+        ("docs/books.md", "books", {"against_paper": True}),
+        ("docs/books.md", "books/paper", {"against_paper": True}),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_document_shows_it(
+    request: pytest.FixtureRequest, document: str, folder: str, options: dict[str, Any]
+) -> None:
+    table = render(folder, **options).partition(f"\n\n{CLAIMS_HEADING}")[0]
+    text = read(document)
+    if request.config.getoption("--rewrite-goldens"):
+        text = replace_table(text, folder, table)
+        (ROOT / document).write_text(text, encoding="utf-8")
+    assert table in text
+
+
+def read(document: str) -> str:
+    return (ROOT / document).read_text(encoding="utf-8")
 
 
 def replace_table(text: str, folder: str, table: str) -> str:
-    """Put a table, with its caption and notes, in the place of the one after the command that prints it."""
+    """Return a document with a table, its caption and notes in the place of the one after its command."""
     lines = text.split("\n")
     command = next(n for n, line in enumerate(lines) if f"probe report --results results/{folder} " in line)
     first = next(n for n in range(command, len(lines)) if lines[n].startswith("| Model"))

@@ -178,4 +178,4 @@ class EMAggregator(nn.Module):
 
 
 EMCodeAggregator = partial(EMAggregator, activate=False)
-"""As the authors' released code: the means alone are the output."""
+"""EM routing as in the authors' released code: the means alone are the output."""

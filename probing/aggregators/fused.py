@@ -22,11 +22,11 @@ class Plan:
     """A routing and its options."""
 
     reference: Callable[..., tuple[Tensor, Tensor]]
-    """The same in plain torch operations, which differentiates what the kernels do not."""
+    """The same routing in plain torch operations, for derivatives that the kernels do not have."""
     options: Mapping[str, Any]
     """The reference's keyword arguments."""
     agreement: bool
-    """Whether the agreement weights are wanted."""
+    """Whether the agreement weights are returned."""
 
 
 def route(plan: Plan, votes: Tensor, *betas: Tensor) -> tuple[Tensor, Tensor | None]:

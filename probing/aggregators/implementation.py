@@ -1,4 +1,4 @@
-"""Which implementation of a routing is used: compiled kernels, torch.compile, or plain torch operations."""
+"""The choice of a routing's implementation: compiled kernels, torch.compile, or plain torch operations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Implementation = Literal["auto", "fused", "reference"]
 """`auto`: fused where it can be, else the reference; `fused`: an error where it cannot be."""
 
 FUSED_DTYPES = (torch.float32, torch.bfloat16, torch.float16)
-"""What the kernels take; the narrow ones are computed in float32."""
+"""Types that the kernels take; narrow ones are computed in float32."""
 
 
 def route(
@@ -39,7 +39,7 @@ def route(
 
 
 def choose(implementation: Implementation, votes: Tensor, *betas: Tensor) -> Literal["kernels", "compiled", "plain"]:
-    """Return what runs for these tensors."""
+    """Return the implementation for these tensors."""
     if implementation not in ("auto", "fused", "reference"):
         raise ValueError(f"implementation must be 'auto', 'fused' or 'reference'. Got {implementation!r} instead.")
     if implementation == "reference":
@@ -53,7 +53,7 @@ def choose(implementation: Implementation, votes: Tensor, *betas: Tensor) -> Lit
 
 
 def describe(implementation: Implementation, device: str | torch.device) -> str:
-    """Return in one line what a routing on this device runs on, and why."""
+    """Return one line that says which implementation a routing on this device has, and why."""
     kind = torch.device(device).type
     if implementation == "reference":
         return "plain torch operations, as asked for"

@@ -131,4 +131,4 @@ class SimpleAggregator(nn.Module):
 
 
 SimpleCodeAggregator = partial(SimpleAggregator, softmax_over="heads", nonlinear=False)
-"""As the authors' released code: softmax over heads, linear input capsules."""
+"""Simple routing as in the authors' released code: softmax over heads, linear input capsules."""

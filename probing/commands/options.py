@@ -98,9 +98,7 @@ DATA = together(
     ),
 )
 SETTINGS = together(
-    click.option(
-        "--config", "config_file", type=FILE, help="TOML file of settings, with sections [model] and [training]."
-    ),
+    click.option("--config", "config_file", type=FILE, help="TOML file of settings, in sections such as [model]."),
     click.option("--set", "settings", multiple=True, metavar="SECTION.KEY=VALUE", help="Value of a single setting."),
 )
 AGGREGATOR_HELP = f"Aggregator: all ({join_names(COMPARED, 'and')}), {ONE_AGGREGATOR}."

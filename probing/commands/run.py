@@ -57,6 +57,7 @@ from probing.errors import ProbingError
 @click.option(
     "--jobs",
     type=options.Jobs(),
+    metavar="N|auto",
     default="auto",
     show_default=True,
     help="Number of cells at a time, each in its own process.",

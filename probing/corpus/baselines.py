@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from probing.corpus.instances import Instance, Splits
-from probing.statistics.correlation import pearson
+from probing.statistics import pearson
 
 MAX_WORDS = 20_000
 """Number of words that the bag of words uses; a quarter of it for a task with more than MANY_LABELS labels."""

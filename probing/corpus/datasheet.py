@@ -13,8 +13,7 @@ from typing import Any
 from probing import __version__
 from probing.corpus.baselines import correlate_with_length, measure_baselines
 from probing.corpus.instances import Splits
-from probing.tasks.table import Task
-from probing.tasks.task_file import SPLITS
+from probing.tasks import SPLITS, Task
 
 MAX_LABELS_LISTED = 30
 """Largest number of labels that the Markdown lists one by one; the JSON always lists all."""

@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from probing.errors import ProbingError
-from probing.storage.files import hash_file
-from probing.tasks.table import Task
+from probing.storage import hash_file
+from probing.tasks import Task
 
 COMMIT = "5d6dc117d1ac30357ddaeb7347fb5684e9b87015"
 """The commit of facebookresearch/SentEval whose blobs the task table lists."""

@@ -15,10 +15,8 @@ from random import Random
 from probing.corpus import builders
 from probing.corpus.grammar import GRAMMAR_VERSION, generate
 from probing.errors import ProbingError
-from probing.statistics import correlation
-from probing.storage.cache import cache_folder, new_folder
-from probing.tasks.table import TASKS, get_task
-from probing.tasks.task_file import read_task_file
+from probing.storage import cache_folder, new_folder
+from probing.tasks import TASKS, get_task, read_task_file
 
 TRAIN, DEV, TEST = 3000, 500, 1000
 """Number of instances in each split of a task."""
@@ -79,4 +77,5 @@ def _name_version() -> str:
 
 def _list_code() -> list[Path]:
     """Return the source files that decide what is in the task files."""
-    return [*sorted(Path(__file__).parent.rglob("*.py")), Path(correlation.__file__)]
+    here = Path(__file__).parent
+    return [*sorted(here.rglob("*.py")), here.parent / "statistics" / "correlation.py"]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from probing.config import DEFAULT_PRESETS
 from probing.errors import ProbingError
-from probing.storage.reading import parse_json, read_text
-from probing.tasks.table import COUNTERPARTS, TASKS, Task, get_task, get_tasks, own_task
+from probing.storage import parse_json, read_text
+from probing.tasks import COUNTERPARTS, TASKS, Task, get_task, get_tasks, own_task
 
 DATA_DIR = Path("data/senteval")
 """Default folder of SentEval's files."""

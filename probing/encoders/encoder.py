@@ -1,4 +1,4 @@
-"""What an encoder is, what is known of one before it is loaded, and the check of what it returns."""
+"""The interface of an encoder, its recipe, which is known before it is loaded, and the check of its vectors."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import torch
 from numpy.typing import NDArray
 
 from probing.errors import ProbingError
+from probing.results import UNTRAINED
 
 
 @runtime_checkable
 class Encoder(Protocol):
-    """Anything with this method; no base class is needed.
+    """Any object with this method; no base class is needed.
 
     If it also has `prepare(sentences)`, that is called with all sentences of a task before the first `encode`.
     """
@@ -29,36 +30,35 @@ class Recipe:
     """An encoder that can be loaded, and everything that can change its vectors."""
 
     name: str
-    """How results call it."""
+    """Name in records."""
     label: str
-    """How tables call it."""
+    """Name in tables."""
     version: str
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """What was asked for beside the name: pooling, …"""
+    """Settings beside the name, such as the pooling."""
     layers: tuple[int, ...] | None = None
-    """For an encoder whose `encode` returns (n, layers, dim): which layers they are."""
+    """Layers that `encode` returns as (n, layers, dim); None for an encoder that returns (n, dim)."""
     all_layers: tuple[int, ...] | None = None
-    """Which layers there are."""
+    """All layers of the encoder."""
     load: Callable[[torch.device], Any]
     """Return an `Encoder`, or `PrecomputedVectors`."""
     load_untrained: Callable[[torch.device, int], Any] | None = None
-    """Return an `Encoder` of the same architecture whose weights are drawn with a seed, where there is such a thing."""
+    """Function that loads the same architecture with weights drawn from a seed; None if that is impossible."""
     weights_seed: int | None = None
-    """Of untrained weights."""
+    """Seed of untrained weights."""
 
     def untrained(self, seed: int) -> Recipe:
-        """Return the same architecture before its training: what it gives without having seen a sentence.
+        """Return the recipe of the same architecture before its training.
 
-        The seed tells vectors apart, but is no part of the name, version or settings: as for any model, it is the
-        cell's seed that does.
+        The seed of the weights is no part of the name, version or settings: it is the seed of the cell.
         """
         load_untrained = self.load_untrained
         if load_untrained is None:
             raise no_untrained_form(self.name)
         return replace(
             self,
-            name=f"{self.name} untrained",
-            label=f"{self.label} untrained",
+            name=f"{self.name}{UNTRAINED}",
+            label=f"{self.label}{UNTRAINED}",
             weights_seed=seed,
             load=lambda device: load_untrained(device, seed),
             load_untrained=None,
@@ -66,7 +66,7 @@ class Recipe:
 
 
 def no_untrained_form(name: str) -> ProbingError:
-    """Return the error for an encoder that has no weights, or none that can be drawn anew."""
+    """Return the error for an encoder without weights that can be drawn anew."""
     return ProbingError(
         f"encoder {name!r} has no untrained form. huggingface:NAME_OR_PATH and sentence-transformers:NAME_OR_PATH have "
         "one, and your own has if it offers untrained(seed), which returns an encoder"
@@ -91,9 +91,9 @@ def as_matrix(
     dim: int | None = None,
     dtype: str = "float32",
 ) -> NDArray[Any]:
-    """Return what an encoder gave for a batch as numbers (n, layers, dim), or say what is wrong with it.
+    """Return an encoder's vectors of a batch as an array (n, layers, dim), or raise an error that says what is wrong.
 
-    The dimension is that of the batches before, if there were any.
+    The dimension must be that of the batches before, if there were any.
     """
 
     def wrong(what: str) -> ProbingError:
@@ -128,7 +128,7 @@ def as_matrix(
 
 
 def _to_arrays(vectors: Any) -> Any:
-    """Make a list of tensors a list of arrays: numpy does not look into tensors that need gradients."""
+    """Turn a list of tensors into a list of arrays: numpy cannot read tensors that need gradients."""
     if isinstance(vectors, Sequence):
         return [item.detach().cpu().float().numpy() if isinstance(item, torch.Tensor) else item for item in vectors]
     return vectors

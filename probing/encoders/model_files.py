@@ -1,4 +1,4 @@
-"""Models of the Hugging Face libraries: their version, their names, and what goes wrong when they are loaded."""
+"""Models of the Hugging Face libraries: their names, their versions, and errors when they are loaded."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from probing.storage import hash_file
 
 
 def short_name(target: str) -> str:
-    """Return a model's name without its owner or folder: what tables call it."""
+    """Return a model's name in tables: without its owner or folder."""
     path = Path(target)
     return (path.absolute() if path.is_dir() else path).name
 
 
 def full_name(target: str) -> str:
-    """Return what results call a model: OWNER/NAME on the hub; of a folder, which has a hash, its own name will do."""
+    """Return a model's name in records: OWNER/NAME on the hub, or the name of a folder, which has a hash besides."""
     return short_name(target) if Path(target).is_dir() else target
 
 
 def describe_version(spec: str, target: str) -> str:
-    """Return what changes when the model does: a hash of its files, or the commit that the hub has it at."""
+    """Return a model's version: a hash of its files, or its commit on the hub."""
     folder = Path(target)
     if not folder.is_dir():
         return find_on_hub(spec, [target], ["config.json"])[1]
@@ -52,7 +52,7 @@ def find_on_hub(spec: str, names: Sequence[str], files: Sequence[str]) -> tuple[
 
 
 def _find_file(names: Sequence[str], files: Sequence[str]) -> tuple[str, Path]:
-    """Return the model, and where the hub's cache has its file; without a connection, only there is looked again."""
+    """Return the model and its file in the hub's cache; without a connection only the cache is searched."""
     from huggingface_hub.errors import LocalEntryNotFoundError
     from transformers.utils import cached_file
 
@@ -72,7 +72,7 @@ def _find_file(names: Sequence[str], files: Sequence[str]) -> tuple[str, Path]:
 
 @contextmanager
 def loading(spec: str, *, extra: str) -> Iterator[None]:
-    """Turn what a library says when it cannot load a model into one line."""
+    """Turn a library's error when it cannot load a model into one line."""
     try:
         from transformers.utils import logging
 
@@ -88,7 +88,7 @@ def loading(spec: str, *, extra: str) -> Iterator[None]:
 
 
 def draw_weights(spec: str, model: nn.Module, seed: int) -> None:
-    """Give a model on the CPU the weights that it had before its training: its own library's initialisation."""
+    """Draw the weights of a model on the CPU anew, by its own library's initialisation."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         _draw_weights(spec, model)

@@ -73,9 +73,7 @@ def make_recipe(
             raise ProbingError(f"encoder {called!r}: a transformers model takes texts. Leave out texts=False")
         return _make_transformers_recipe(model, tokenizer, layers, pooling, facts)
     if tokenizer is not None or (layers, pooling) != ("last", "mean"):
-        raise ProbingError(
-            f"encoder {called!r}: tokenizer, layers and pooling go with a transformers model only"
-        )
+        raise ProbingError(f"encoder {called!r}: tokenizer, layers and pooling go with a transformers model only")
     encoder = _adapt(called, model, texts)
     return Recipe(load=lambda device: encoder, load_untrained=_find_untrained(called, model, texts), **facts)
 
@@ -143,7 +141,8 @@ def _call_mteb(function: Callable[..., Any]) -> Callable[[list[str]], Any]:
     metadata = mteb.get_task(MTEB_TASK).metadata
 
     def encode(sentences: list[str]) -> Any:
-        batches: Any = DataLoader(_MtebDataset({"text": text} for text in sentences), batch_size=len(sentences))
+        rows: Any = _MtebDataset({"text": text} for text in sentences)
+        batches: Any = DataLoader(rows, batch_size=len(sentences))
         return function(batches, task_metadata=metadata, hf_split="test", hf_subset="default")
 
     return encode

@@ -1,4 +1,4 @@
-"""Vectors that are there already, one row per line of the task file: `precomputed:vectors.npz`, .npy, .safetensors."""
+"""`precomputed:vectors.npz` (.npy, .safetensors): vectors that exist already, one row per line of the task file."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def make_recipe(target: str) -> Recipe:
 
 
 class PrecomputedVectors:
-    """Arrays of a file; an array is called after its task, unless it is the only one and for a single task."""
+    """Arrays of a file; each is named after its task, unless it is the only one and for a single task."""
 
     def __init__(self, path: Path, *, version: str | None = None) -> None:
         self.path, self.version = path, version
@@ -69,7 +69,7 @@ class PrecomputedVectors:
         return found[0]
 
     def _is_free_for(self, task: Task) -> bool:
-        """Tell whether an array without a task's name is this task's: the first that asks has it, later, too."""
+        """Return whether an array without a task's name is this task's: it belongs to the first task that asks."""
         if self.only_for is None:
             earlier = _list_earlier_tasks(self.version)
             self.only_for = min(earlier) if earlier and task.name not in earlier else task.name
@@ -89,7 +89,7 @@ def _list_earlier_tasks(version: str | None) -> set[str]:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """Turn whatever the parsers of three formats raise for a damaged file into one line."""
+    """Turn any error of the three formats' parsers into one line."""
     try:
         yield
     except Exception as error:
@@ -106,7 +106,7 @@ def _list_arrays(path: Path) -> list[str]:
 
 
 def _read_array(path: Path, name: str) -> NDArray[Any]:
-    """Return one array; all but those of .npz stay on disk until they are used."""
+    """Return one array; arrays of .npy and .safetensors files stay on disk until they are used."""
     with _reading(path):
         if path.suffix == ".npy":
             array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)

@@ -1,4 +1,4 @@
-"""`sentence-transformers:NAME_OR_PATH`: models of the library sentence-transformers, as they are."""
+"""`sentence-transformers:NAME_OR_PATH`: models of the library sentence-transformers, unchanged."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from probing.encoders.encoder import Recipe
 from probing.encoders.model_files import describe_version, draw_weights, find_on_hub, full_name, loading, short_name
 
 OWNER = "sentence-transformers"
-"""Of models that are named without one."""
+"""Owner of models that are named without one."""
 FILES = ("modules.json", "config.json")
-"""What a model has on the hub, by the library or by transformers alone."""
+"""Files by which a model is recognised on the hub, of this library or of transformers alone."""
 
 
 def make_recipe(target: str) -> Recipe:
@@ -33,7 +33,7 @@ def make_recipe(target: str) -> Recipe:
 
 
 def _find_model(spec: str, target: str) -> tuple[str, str]:
-    """Return the model that a name stands for, and its version; the library's own need no owner."""
+    """Return the model that a name stands for, and its version; the library's own models need no owner."""
     if Path(target).is_dir():
         return target, describe_version(spec, target)
     return find_on_hub(spec, [target] if "/" in target else [f"{OWNER}/{target}", target], FILES)

@@ -1,7 +1,7 @@
 """`senteval:my_script.py`: a file written for SentEval, with `prepare(params, samples)` and `batcher(params, batch)`.
 
-Such files import SentEval, which is on no registry. Where it is not installed, a stand-in takes its place during the
-import: only what the file runs under `if __name__ == "__main__"` would need more.
+Such files import SentEval, which is on no registry. If it is not installed, a stand-in takes its place during the
+import; only code under `if __name__ == "__main__"` would need more.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from probing.tasks import Task
 
 
 class DotDict(dict[str, Any]):
-    """A dictionary whose keys are attributes, too; one that is missing is None, as in SentEval."""
+    """A dictionary whose keys are also attributes; a missing one is None, as in SentEval."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -47,7 +47,7 @@ def make_params(params: dict[str, Any]) -> DotDict:
 
 
 def make_recipe(target: str) -> Recipe:
-    """Return the recipe of a script; it is imported here, so that mistakes in it are known before a run."""
+    """Return the recipe of a script; it is imported here, so that its errors are known before a run."""
     path = Path(target)
     spec = f"senteval:{target}"
     if not path.is_file():
@@ -71,13 +71,13 @@ def make_recipe(target: str) -> Recipe:
 
 
 class BatcherEncoder:
-    """Calls a SentEval batcher on batches of the size that its params ask for."""
+    """Calls a SentEval batcher on batches of the size that its params state."""
 
     def __init__(self, batcher: Callable[..., Any], prepare: Callable[..., Any] | None, params: dict[str, Any]) -> None:
         self.batcher, self.prepare_params, self.params = batcher, prepare, make_params(params)
 
     def begin(self, task: Task) -> None:
-        """Say which task comes next, as SentEval does before it prepares."""
+        """Set the current task, as SentEval does before it calls `prepare`."""
         self.params.current_task = task.senteval
 
     def prepare(self, sentences: list[list[str]]) -> None:
@@ -98,7 +98,7 @@ class BatcherEncoder:
 
 @contextmanager
 def _stand_in() -> Iterator[None]:
-    """Let `import senteval` work where SentEval is not installed."""
+    """Make `import senteval` work if SentEval is not installed."""
     if "senteval" in sys.modules or importlib.util.find_spec("senteval") is not None:
         yield
         return

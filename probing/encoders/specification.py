@@ -1,6 +1,6 @@
 """`--encoder SPEC` becomes a recipe: a built-in, an installed plug-in, module:Name, file.py:Name, or an adapter.
 
-NAME=SPEC is the same encoder, called NAME in tables.
+NAME=SPEC is the same encoder with the label NAME in tables.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import torch
 
 from probing.encoders.encoder import Encoder, Recipe, no_untrained_form, not_trainable
 from probing.errors import ProbingError, unknown
-from probing.model import call_factory
+from probing.model import call_factory, explaining_size
 from probing.registry import ENCODERS, Found
 
 ADAPTERS = {
@@ -26,11 +26,11 @@ ADAPTERS = {
     "senteval": ("my_script.py", "a SentEval script with prepare(params, samples) and batcher(params, batch)"),
     "precomputed": ("vectors.npz", "vectors of the task file's lines: .npz, .npy or .safetensors"),
 }
-"""Prefix -> what follows it, and what it stands for."""
+"""For each prefix the form of its argument, and a description."""
 
 
 def find_recipes(specs: Iterable[str], *, layer: str | None = None, pooling: str | None = None) -> list[Recipe]:
-    """Return the recipes of several encoders, at least one of which has the layers and pooling that are asked for."""
+    """Return the recipes of several encoders; layer and pooling need a Hugging Face model among them."""
     unique = list(dict.fromkeys(specs))
     if (layer or pooling) and not any(_split_label(spec)[1].startswith("huggingface:") for spec in unique):
         option = "--layer" if layer else "--pooling"
@@ -39,7 +39,7 @@ def find_recipes(specs: Iterable[str], *, layer: str | None = None, pooling: str
 
 
 def _tell_apart(specs: Sequence[str], recipes: Sequence[Recipe]) -> list[Recipe]:
-    """Give encoders that tables would call the same the names that the user has for them."""
+    """Relabel encoders with equal labels by the names that the user gave them."""
     told = []
     for spec, recipe in zip(specs, recipes, strict=True):
         others = {(other.name, other.version) for other in recipes if other.label == recipe.label}
@@ -49,7 +49,7 @@ def _tell_apart(specs: Sequence[str], recipes: Sequence[Recipe]) -> list[Recipe]
 
 
 def find_encoder(spec: str, *, layer: str | None = None, pooling: str | None = None) -> Recipe:
-    """Return the recipe of the encoder that a specification names; layer and pooling are Hugging Face models' only."""
+    """Return the recipe of the encoder that a specification names; layer and pooling are for Hugging Face models."""
     label, spec = _split_label(spec)
     recipe = _find_encoder(spec, layer, pooling)
     return dataclasses.replace(recipe, label=label) if label else recipe
@@ -71,7 +71,7 @@ def _find_encoder(spec: str, layer: str | None, pooling: str | None) -> Recipe:
     if colon and kind in ADAPTERS:
         if not target:
             raise ProbingError(f"encoder {spec!r}: expected {kind}:{ADAPTERS[kind][0]}")
-        # Looked up by name: an adapter's library is imported only when it is asked for.
+        # Imported by name: an adapter's library is needed only if the adapter is named.
         adapter = importlib.import_module(f"probing.encoders.{kind.replace('-', '_')}")
         options = {"layer": layer or "last", "pooling": pooling or "mean"} if kind == "huggingface" else {}
         recipe: Recipe = adapter.make_recipe(target, **options)
@@ -82,7 +82,7 @@ def _find_encoder(spec: str, layer: str | None, pooling: str | None) -> Recipe:
         if colon and difflib.get_close_matches(kind, ADAPTERS):
             raise unknown("kind of encoder", kind, ADAPTERS) from None
         raise
-    decided = isinstance(found.object, type) or hasattr(found.object, "encode")  # a function's product is seen later
+    decided = isinstance(found.object, type) or hasattr(found.object, "encode")  # a function's product is known later
     may_be_untrained = hasattr(found.object, "untrained") or not decided
     return Recipe(
         name=found.name,
@@ -109,13 +109,14 @@ def find_trainable(spec: str) -> Found:
 
 
 def _make(spec: str, target: Any) -> Encoder:
-    """Return the encoder that a plug-in is, or makes when it is called."""
+    """Return the encoder that a plug-in is, or that it makes when it is called."""
     made = target
     if isinstance(target, type) or not hasattr(target, "encode"):
         if not callable(target):
             raise ProbingError(f"encoder {spec!r} has no method encode(sentences) and is not a class or function")
         try:
-            made = call_factory("encoder", spec, target, {})
+            with explaining_size():
+                made = call_factory("encoder", spec, target, {})
         except ProbingError as error:
             raise ProbingError(f"{error}{_hint(_takes_words(target))}") from error
     return _check(spec, made)
@@ -144,7 +145,7 @@ def _hint(trainable: bool) -> str:
 
 
 def _takes_words(factory: Any) -> bool:
-    """Tell whether something is called as encoders are that are trained with the head."""
+    """Return whether a factory takes the arguments of an encoder that is trained with the head."""
     try:
         return "vocabulary_size" in inspect.signature(factory).parameters
     except (TypeError, ValueError):
@@ -152,7 +153,7 @@ def _takes_words(factory: Any) -> bool:
 
 
 def summaries() -> list[tuple[str, str]]:
-    """Return (specification, what it is) of everything that can be named."""
+    """Return every form of a specification, with a description."""
     listed = [(name, summary) for name, _, summary in ENCODERS.summaries()]
     listed += [(f"{kind}:{target}", summary) for kind, (target, summary) in ADAPTERS.items()]
     listed.append(("module:Name, file.py:Name", "your own: anything with encode(sentences) -> array (n, dim)"))

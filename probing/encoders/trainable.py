@@ -22,7 +22,7 @@ from probing.model import Classifier, Packing, Transformer, call_factory
 def make_transformer(
     *, vocabulary_size: int, num_layers: int, model_dim: int, num_heads: int, feed_forward_dim: int, dropout: float
 ) -> nn.Module:
-    """Return the paper's encoder with linear aggregation: what `--aggregator base` trains."""
+    """Return the paper's encoder with linear aggregation, as `--aggregator base` trains it."""
     return Transformer(
         vocabulary_size,
         model_dim,

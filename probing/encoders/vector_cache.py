@@ -30,9 +30,9 @@ from probing.storage import cache_folder, write_atomically, writing
 from probing.tasks import SPLITS, IndexedTask, Task, iterate_lines
 
 FORMAT = 2
-"""Rises when entries change their form."""
+"""Version of an entry's form."""
 BATCH = 256
-"""Sentences that an encoder is given at a time."""
+"""Number of sentences that an encoder encodes at a time."""
 
 logger = logging.getLogger(__name__)
 
@@ -46,9 +46,9 @@ class Entry:
 
     @classmethod
     def build(cls, recipe: Recipe, data: IndexedTask, dtype: str) -> Entry:
-        """Return where the vectors belong; they may not be there yet.
+        """Return the entry of a recipe and a task file; its vectors may not be there yet.
 
-        Where all layers of an encoder are there, they serve for any of them.
+        If all layers of an encoder are there, they serve for any of them.
         """
         about = {
             "format": FORMAT,
@@ -74,7 +74,7 @@ class Entry:
 
     @property
     def is_complete(self) -> bool:
-        return os.path.isfile(self.folder / "about.json")  # never an error, as where the cache cannot be looked into
+        return os.path.isfile(self.folder / "about.json")  # never an error, even if the cache cannot be read
 
     def file(self, layer: int | None) -> Path:
         """Return the file of a layer's vectors."""
@@ -123,14 +123,14 @@ def embed(
                 shape: dict[str, Any] = {"layers": layers and len(layers), "dim": files.dim or None, "dtype": dtype}
                 files.append(as_matrix(name, batch, stop - start, vectors, **shape))
                 on_progress(files.rows)
-        shutil.rmtree(entry.folder, ignore_errors=True)  # what is left of an entry that was being deleted
+        shutil.rmtree(entry.folder, ignore_errors=True)  # the rest of an entry that was being deleted
         with writing(entry.folder, "vectors"):
             entry.partial.rename(entry.folder)
 
 
 @contextmanager
 def _lock(partial: Path, what: str) -> Iterator[None]:
-    """Keep others from the same vectors; where one is at them, wait."""
+    """Keep other processes from the same vectors; wait if another one is computing them."""
     lock = _lock_of(partial)
     with writing(partial.parent, "vectors"):
         partial.parent.mkdir(parents=True, exist_ok=True)
@@ -141,7 +141,7 @@ def _lock(partial: Path, what: str) -> Iterator[None]:
             held = lock.acquire()
     with held:
         yield
-        Path(lock.lock_file).unlink(missing_ok=True)  # after a failure it stays: others may be waiting for it
+        Path(lock.lock_file).unlink(missing_ok=True)  # after a failure it stays: another process may be waiting for it
 
 
 def _lock_of(partial: Path) -> FileLock:
@@ -150,7 +150,7 @@ def _lock_of(partial: Path) -> FileLock:
 
 @contextmanager
 def _blaming(what: str) -> Iterator[None]:
-    """Turn whatever breaks in a user's encoder into one line."""
+    """Turn any error in a user's encoder into one line."""
     try:
         yield
     except ProbingError:
@@ -160,7 +160,7 @@ def _blaming(what: str) -> Iterator[None]:
 
 
 def _make_encode(name: str, encoder: Any, task: Task, data: IndexedTask) -> Callable[[int, int], Any]:
-    """Return a function that gives what the encoder returns for a range of sentences."""
+    """Return a function that encodes a range of sentences."""
     if hasattr(encoder, "rows"):
         return _make_lookup(name, encoder.rows(task, data.path), data.path)
     if isinstance(encoder, BatcherEncoder):
@@ -172,7 +172,7 @@ def _make_encode(name: str, encoder: Any, task: Task, data: IndexedTask) -> Call
 
 
 def _make_lookup(name: str, matrix: NDArray[Any], path: Path) -> Callable[[int, int], Any]:
-    """Return a function that gives the rows of a range of sentences, where row i is for line i of the task file."""
+    """Return a function that looks up a range of sentences, where row i belongs to line i of the task file."""
     places = np.array([list(SPLITS).index(line.partition("\t")[0]) for _, line in iterate_lines(path)])
     order = np.argsort(places, kind="stable")
     if len(matrix) != len(order):
@@ -191,7 +191,7 @@ def _make_lookup(name: str, matrix: NDArray[Any], path: Path) -> Callable[[int, 
 
 
 def _sentences(data: IndexedTask, start: int, stop: int) -> Iterator[list[str]]:
-    """Yield a range of the sentences of train, dev and test, laid end to end."""
+    """Yield a range of the sentences of train, dev and test, in this order."""
     for split in SPLITS:
         packed = data.splits[split]
         for row in range(max(start, 0), min(stop, len(packed))):
@@ -207,24 +207,24 @@ def _file_name(layer: int | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Cached:
-    """What `probe cache list` shows of an entry."""
+    """Facts about an entry, for `probe cache list`."""
 
     encoder: str
     version: str
     task: str
     sentences: int
     rows: int
-    """Of the sentences, those that are embedded."""
+    """Number of sentences that are embedded."""
     dim: int
     layers: int
     dtype: str
     size: int
-    """In bytes."""
+    """Size in bytes."""
     folder: Path
 
     @classmethod
     def read(cls, folder: Path) -> Cached:
-        """Return what is known of a folder of the cache; of a damaged one that is only its size."""
+        """Return the facts about a folder of the cache; for a damaged one, only its size."""
         size = sum(path.stat().st_size for path in folder.glob("*.safetensors"))
         try:
             about = json.loads((folder / "about.json").read_text("utf-8"))
@@ -273,7 +273,7 @@ def describe_cached() -> list[tuple[str, str, str, int, int, str, float, str]]:
 
 
 def clear_cached(encoder: str | None = None) -> tuple[int, int]:
-    """Delete the entries of an encoder, or all; return how many there were and how many bytes they took."""
+    """Delete the entries of an encoder, or all; return their number and size in bytes."""
     entries = list_cached()
     chosen = [entry for entry in entries if encoder in (None, entry.encoder)]
     if encoder is not None and not chosen:
@@ -295,7 +295,9 @@ def _delete(entry: Cached) -> None:
     lock = _lock_of(entry.folder)
     try:
         with lock.acquire(timeout=0):
-            (entry.folder / "about.json").unlink(missing_ok=True)  # first: without it nothing counts as there
+            (entry.folder / "about.json").unlink(
+                missing_ok=True
+            )  # first: without it the entry does not count as complete
             shutil.rmtree(entry.folder)
             Path(lock.lock_file).unlink(missing_ok=True)
     except Timeout:

@@ -1,7 +1,7 @@
-"""Safetensors files that are filled row by row, and left and taken up again at any row.
+"""Safetensors files that are filled row by row, and can be interrupted and continued at any row.
 
-A file holds the vectors of all sentences end to end, train, dev, test, which are its tensors `tr`, `va` and `te`.
-No more than one block of rows is ever in memory; `progress.json` beside the files says how many rows are safe.
+A file holds the vectors of all sentences one after the other, as its tensors `tr`, `va` and `te`. No more than one
+block of rows is ever in memory; `progress.json` beside the files says how many rows are safe.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PROGRESS = "progress.json"
 
 
 class VectorFiles:
-    """Files of one shape, one for each layer, with room for all rows."""
+    """Files of one shape, one for each layer, with space for all rows."""
 
     def __init__(self, folder: Path, names: Sequence[str], counts: Mapping[str, int], dtype: str) -> None:
         self.folder, self.names, self.counts, self.dtype = folder, names, counts, dtype
@@ -39,11 +39,11 @@ class VectorFiles:
     @classmethod
     @contextmanager
     def open(cls, folder: Path, names: Sequence[str], counts: Mapping[str, int], dtype: str) -> Iterator[VectorFiles]:
-        """Give files that go on after the last row that is safe, and save their place when they are left."""
+        """Provide files that continue after the last safe row, and save their position at the end."""
         files = cls(folder, names, counts, dtype)
         try:
             files._resume()
-        except (OSError, ValueError, KeyError, TypeError):  # nothing there yet, or damaged
+        except (OSError, ValueError, KeyError, TypeError):  # there is nothing yet, or it is damaged
             files._close()
             shutil.rmtree(folder, ignore_errors=True)
             with writing(folder, "vectors"):
@@ -92,12 +92,12 @@ class VectorFiles:
             file.truncate(len(header) + self._size())
 
     def _save(self) -> None:
-        """Bring the rows to the disk, then the note of how many there are."""
+        """Write the rows to the disk, then the number of them."""
         if not self.rows:
             return
         for file in self._files:
             os.fsync(file.fileno())
-        with suppress(OSError):  # the last note still holds
+        with suppress(OSError):  # the last number is still true
             write_atomically(self.folder / PROGRESS, json.dumps({"rows": self.rows, "dim": self.dim}))
         self._saved = time.monotonic()
 

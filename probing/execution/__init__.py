@@ -1,4 +1,4 @@
-"""How work of any kind is run: local processes, Ray and Dask clusters, leases, and the scheduler that shares it out."""
+"""Execution of work of any kind: local processes, Ray and Dask clusters, leases, and the scheduler."""
 
 from probing.execution.backends import check_backend, choose_backend
 from probing.execution.leases import Leases

@@ -1,4 +1,4 @@
-"""Cells as tasks of a Dask cluster: one at a time in each worker process."""
+"""Work as tasks of a Dask cluster: one at a time in each worker process."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class DaskCluster:
     gpus_per_cell: float
     device: torch.device
     limit: int | None = None
-    """At most so many cells at a time."""
+    """Largest number of works at a time."""
 
     @property
     def description(self) -> str:
@@ -83,9 +83,9 @@ class _Tasks:
     run_work: RunWork[Any]
     packer: Packer
     begun: dict[Future[Any], Any] = field(default_factory=dict)
-    """Dask's own futures of the cells that run."""
+    """Dask's own futures of the works that run."""
     busy: dict[Future[Any], str] = field(default_factory=dict)
-    """The worker that a cell was given to."""
+    """Name of the worker that each work was given to."""
 
     @property
     def count(self) -> int:
@@ -159,15 +159,15 @@ class _Files:
 
 
 class LostFileError(Exception):
-    """The worker that kept a file for the others has died; the file must be handed over again."""
+    """The worker that kept a file for the others has died; the file must be sent again."""
 
 
 class CancelledCellError(Exception):
-    """The run has ended without this cell."""
+    """The run has ended without this work."""
 
 
 def _run(run_work: RunWork[Any], shipment: Any, device: torch.device, topic: str) -> Any:
-    """Run a cell in a worker of the cluster."""
+    """Run a work in a worker of the cluster."""
     import distributed
 
     worker, client = distributed.get_worker(), distributed.get_client()

@@ -1,10 +1,10 @@
-"""Leases: which process runs which cell, where several of them share a results folder.
+"""Leases: they say which process runs which work when several processes share a results folder.
 
-A lease is a small file in `.leases/` that names its owner; its owner touches it while the cell runs. It has expired
-when the owner is dead, or, on another machine, when it was not touched for some minutes of the file server's clock.
-The leases of a cell are numbered: whoever finds that the last one has expired makes the next. Only one can make a file
-of a given name, on network file systems, too, and whoever made one looks again whether another is alive: one that
-decided on an old view of the folder then withdraws.
+A lease is a small file in `.leases/` that names its owner; the owner touches it while the work runs (its heartbeat). It
+has expired when the owner is dead, or, on another machine, when there was no heartbeat for some minutes of the file
+server's clock. The leases of a work are numbered: a process that finds the last one expired makes the next. Only one
+process can make a file of a given name, on network file systems too. It then looks again whether another lease is
+valid, and withdraws if so: its first look at the folder may have been out of date.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from pathlib import Path
 
 from probing.errors import ProbingError
 
-SECONDS_BETWEEN_BEATS = 20.0
+SECONDS_BETWEEN_HEARTBEATS = 20.0
 SECONDS_TO_EXPIRE = 180.0
-"""More than network file systems keep a file's time in their caches."""
+"""Time without a heartbeat after which a lease expires; longer than network file systems cache a file's time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """A process: one of this machine can be looked up, one of another can only be heard of."""
+    """A process; whether it lives can be looked up on this machine only."""
 
     host: str
     machine: str
-    """What two machines of one name, or two containers of one machine, do not share."""
+    """Identity that two machines of one name, or two containers of one machine, do not share."""
     pid: int
     started: str
-    """Tells a process from a later one with the same number; empty where the system does not say."""
+    """Start time, which tells a process from a later one with the same number; empty if the system does not say."""
 
     @classmethod
     def current(cls) -> Owner:
@@ -46,7 +46,7 @@ class Owner:
         return f"process {self.pid} on {self.host}"
 
     def is_alive(self) -> bool | None:
-        """Return whether the process lives; None when that cannot be known from here."""
+        """Return whether the process lives; None if that cannot be known on this machine."""
         if (self.host, self.machine) != (socket.gethostname(), _identify_machine()):
             return None
         started = _find_start(self.pid)
@@ -82,13 +82,13 @@ def _find_start(pid: int) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The right to run a cell, until it is released."""
+    """The right to run a work, until it is released."""
 
     key: str
     number: int
     path: Path
     taken_from: Owner | None
-    """Who had it before and died."""
+    """Process that had the lease before and died."""
 
 
 @dataclass(slots=True)
@@ -99,7 +99,7 @@ class Leases:
     owner: Owner = field(default_factory=Owner.current)
     _held: dict[Path, Lease] = field(default_factory=dict)
     _ended: threading.Event = field(default_factory=threading.Event)
-    _heart: threading.Thread | None = None
+    _heartbeats: threading.Thread | None = None
 
     @classmethod
     def of(cls, results: Path) -> Leases:
@@ -107,7 +107,7 @@ class Leases:
         return cls(results / ".leases")
 
     def take(self, key: str) -> Lease | Owner | None:
-        """Take the lease of a cell; if another has it, return its owner, or None if who it is cannot be said yet."""
+        """Take the lease of a work; if another process has it, return that process, or None if it is not known yet."""
         before = self._list(key)
         for path in before.values():
             if not self._has_expired(path):
@@ -122,24 +122,24 @@ class Leases:
             return _read_owner(others[0])
         lease = Lease(key, number, path, _read_owner(before[max(before)]) if before else None)
         self._held[path] = lease
-        self._beat()
+        self._start_heartbeats()
         return lease
 
     def is_taken(self, key: str) -> bool:
-        """Return whether a process has the lease of a cell."""
+        """Return whether a process has the lease of a work."""
         return not all(self._has_expired(path) for path in self._list(key).values())
 
     def list_taken(self) -> set[str]:
-        """Return the keys of all cells that processes have the lease of."""
+        """Return the keys of all works that are leased."""
         keys = {path.stem for path in self.folder.glob("*.*")}
         return {key for key in keys if self.is_taken(key)}
 
     def is_held(self, lease: Lease) -> bool:
-        """Return whether the lease is still good; it is not where others thought that this process had died."""
+        """Return whether the lease is still valid; it is not if another process believed that this one had died."""
         return max(self._list(lease.key), default=0) == lease.number and _read_owner(lease.path) == self.owner
 
     def release(self, lease: Lease) -> None:
-        """Give the lease back, with the expired ones before it; its own goes last, so that none is free too early."""
+        """Give the lease back; expired ones before it are deleted first, so that it is not free too early."""
         self._held.pop(lease.path, None)
         if self.is_held(lease):
             for _, path in sorted(self._list(lease.key).items()):
@@ -148,15 +148,15 @@ class Leases:
             self.folder.rmdir()  # only if it is empty
 
     def close(self) -> None:
-        """Release all that is held."""
+        """Release all leases that this process holds."""
         self._ended.set()
-        if self._heart is not None:
-            self._heart.join()
+        if self._heartbeats is not None:
+            self._heartbeats.join()
         for lease in list(self._held.values()):
             self.release(lease)
 
     def _list(self, key: str) -> dict[int, Path]:
-        """Return the files of a cell's leases by number; listing the folder is what network file systems keep fresh."""
+        """Return the files of a work's leases by number; network file systems keep the listing of a folder fresh."""
         with contextlib.suppress(FileNotFoundError, NotADirectoryError, PermissionError):
             names = [name.rpartition(".") for name in os.listdir(self.folder)]
             return {
@@ -174,7 +174,7 @@ class Leases:
                     try:
                         file.write(json.dumps(dataclasses.asdict(self.owner)))
                         file.flush()
-                    except OSError:  # a lease without an owner would keep others waiting
+                    except OSError:  # a lease without an owner would keep other processes waiting
                         path.unlink()
                         raise
                 return True
@@ -195,23 +195,25 @@ class Leases:
         try:
             with tempfile.TemporaryFile(dir=self.folder) as now:
                 return os.fstat(now.fileno()).st_mtime - path.stat().st_mtime > SECONDS_TO_EXPIRE
-        except OSError:  # it is gone, or this user may only look
+        except OSError:  # the lease is gone, or this user may only read
             return not path.exists()
 
-    def _beat(self) -> None:
-        if self._heart is None:
-            self._heart = threading.Thread(target=self._beat_until_the_end, name="leases", daemon=True)
-            self._heart.start()
+    def _start_heartbeats(self) -> None:
+        if self._heartbeats is None:
+            self._heartbeats = threading.Thread(target=self._send_heartbeats, name="leases", daemon=True)
+            self._heartbeats.start()
 
-    def _beat_until_the_end(self) -> None:
-        while not self._ended.wait(SECONDS_BETWEEN_BEATS):
+    def _send_heartbeats(self) -> None:
+        while not self._ended.wait(SECONDS_BETWEEN_HEARTBEATS):
             for path in list(self._held):
-                with contextlib.suppress(OSError):  # a beat may fail; a lease that is lost is noticed before the record
+                with contextlib.suppress(
+                    OSError
+                ):  # a heartbeat may fail; a lost lease is noticed before the record is written
                     os.utime(path)
 
 
 def _read_owner(path: Path) -> Owner | None:
-    """Return the owner that a lease names; None if it is gone, damaged, or just being written."""
+    """Return the owner that a lease names; None if the lease is gone, damaged, or just being written."""
     try:
         return Owner(**json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError, RecursionError):

@@ -110,7 +110,7 @@ class _Processes:
         return isinstance(error, BrokenExecutor)
 
     def stop(self) -> None:
-        """Let the works write their checkpoints, as long as a user would wait, then end the processes."""
+        """Wait for the works' checkpoints, as long as a user would, then end the processes."""
         executor = self._executor()
         try:
             for pid in list(executor._processes):

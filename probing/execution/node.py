@@ -1,4 +1,4 @@
-"""What happens on a machine of a cluster, and how it is reached."""
+"""A machine of a cluster: how it is reached, and how it runs a work."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SECONDS_TO_CONNECT = 5.0
 SECONDS_BETWEEN_STATUSES = 0.5
 
 _one_at_a_time = threading.Lock()
-"""A cell owns its process: threads, random numbers."""
+"""Lock that gives one work at a time the process, its threads and its random numbers."""
 
 
 def run_on_node(
@@ -31,27 +31,27 @@ def run_on_node(
     fetch: Fetch,
     tell: Callable[[Status], None],
 ) -> Any:
-    """Unpack a cell and run it, on one thread: a number that depends on the machine could change the last digits."""
+    """Unpack a work and run it on one thread: a number that depends on the machine could change the last digits."""
     with _one_at_a_time:
-        logging.getLogger("probing").setLevel(logging.ERROR)  # The run has said it.
+        logging.getLogger("probing").setLevel(logging.ERROR)  # the run logs it
         torch.set_num_threads(1)
-        return run_work(shipment.unpack(fetch), device, _tell_seldom(tell))
+        return run_work(shipment.unpack(fetch), device, _limit_rate(tell))
 
 
-def _tell_seldom(tell: Callable[[Status], None]) -> Callable[[Status], None]:
+def _limit_rate(tell: Callable[[Status], None]) -> Callable[[Status], None]:
     told = 0.0
 
-    def tell_if_time(status: Status) -> None:
+    def tell_if_due(status: Status) -> None:
         nonlocal told
         if status.milestone or time.monotonic() - told > SECONDS_BETWEEN_STATUSES:
             told = time.monotonic()
             tell(status)
 
-    return tell_if_time
+    return tell_if_due
 
 
 def check_reachable(backend: str, address: str, *, port: int) -> None:
-    """Stop within seconds where nobody answers; the clusters' own clients wait for minutes."""
+    """Raise an error within seconds if nothing answers; the clusters' own clients wait for minutes."""
     parts = urlsplit(address if "://" in address else f"//{address}")
     try:
         place = (parts.hostname or "", parts.port or port)

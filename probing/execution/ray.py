@@ -1,4 +1,4 @@
-"""Cells as tasks of a Ray cluster: one CPU each, and GPUs as asked for."""
+"""Work as tasks of a Ray cluster: one CPU each, and GPUs as asked for."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from probing.execution.work import RunWork, Slots
 
 SECONDS_BETWEEN_STATUSES = 0.2
 SECONDS_BETWEEN_COUNTS = 5.0
-"""A cluster may grow and shrink."""
+"""Time after which the cluster is counted again: it may grow and shrink."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class RayCluster:
     gpus_per_cell: float
     device: torch.device
     limit: int | None = None
-    """At most so many cells at a time."""
+    """Largest number of works at a time."""
 
     @property
     def description(self) -> str:
@@ -56,7 +56,7 @@ class RayCluster:
             import ray
         except ImportError:
             raise ProbingError("--backend ray needs Ray: pip install 'probing[ray]'") from None
-        if ray.is_initialized():  # by who calls this from Python: then it is theirs to end
+        if ray.is_initialized():  # by the caller, who also ends it
             yield ray
             return
         if self.address is not None:
@@ -72,7 +72,9 @@ class RayCluster:
             ) from None
         finally:
             if threading.current_thread() is threading.main_thread():
-                signal.signal(signal.SIGTERM, handler)  # Ray puts its own there, which would end us in the middle
+                signal.signal(
+                    signal.SIGTERM, handler
+                )  # Ray installs its own handler, which would end the run at any moment
         try:
             yield ray
         finally:
@@ -110,7 +112,7 @@ class _Tasks:
         return future
 
     def _pass_on(self, done: Future[Any], future: Future[Any]) -> None:
-        """Hand on an outcome; of an error in the task, what it was before Ray wrapped it."""
+        """Pass an outcome on; an error in the task is unwrapped from Ray's own."""
         error = done.exception()
         if error is None:
             future.set_result(done.result())
@@ -125,7 +127,7 @@ class _Tasks:
 
 
 def _run(run_work: RunWork[Any], shipments: list[Any], device: torch.device, mailbox: Any) -> Any:
-    """Run a cell in a process of the cluster; the list keeps Ray from looking into the shipment."""
+    """Run a work in a process of the cluster; the list keeps Ray from looking into the shipment."""
     import ray
 
     def tell(status: Status) -> None:
@@ -135,7 +137,7 @@ def _run(run_work: RunWork[Any], shipments: list[Any], device: torch.device, mai
 
 
 class _Mailbox:
-    """Keeps statuses until the run asks for them."""
+    """An actor that keeps statuses until the run asks for them."""
 
     def __init__(self) -> None:
         self.letters: list[str] = []
@@ -150,12 +152,14 @@ class _Mailbox:
 
 @contextmanager
 def _statuses(ray: Any, on_status: Callable[[Status], None]) -> Iterator[Any]:
-    """Give a mailbox that is emptied again and again while the context lasts."""
+    """Provide a mailbox that is emptied regularly during the block."""
     mailbox, ended = ray.remote(_Mailbox).options(num_cpus=0).remote(), threading.Event()
 
     def empty() -> None:
-        while not ended.wait(SECONDS_BETWEEN_STATUSES):
-            with contextlib.suppress(ray.exceptions.RayError):  # its machine has died: then there is nothing to show
+        last = False
+        while not last:
+            last = ended.wait(SECONDS_BETWEEN_STATUSES)  # then it is emptied once more
+            with contextlib.suppress(ray.exceptions.RayError):  # its machine has died, and there is nothing to show
                 for letter in ray.get(mailbox.take.remote()):
                     on_status(Status(**json.loads(letter)))
 

@@ -68,7 +68,7 @@ def find_waiting(
 def execute(
     waiting: Sequence[Waiting[AnyWork]], store: Store, backend: Backend, run_work: RunWork[AnyWork], display: Display
 ) -> Generator[Ended[AnyWork], None, None]:
-    """Yield each work when its record is there; works that other processes run are waited for, and taken over if they die."""
+    """Yield each work when its record is there; works of other processes are waited for, or taken over if they die."""
     with (
         closing(Leases.of(store.folder)) as leases,
         backend.open(run_work, len(waiting), display.update) as slots,

@@ -63,7 +63,7 @@ class Backend(Protocol):
 
     @property
     def description(self) -> str:
-        """Line that tells a user about the place."""
+        """One line about the place, for the user."""
 
     def open(
         self, run_work: RunWork[Any], num_works: int, on_status: Callable[[Status], None]

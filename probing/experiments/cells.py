@@ -69,7 +69,7 @@ class Cell:
 def run_cell(
     cell: Cell, device: torch.device, on_status: Callable[[Status], None], *, results: Path | None = None
 ) -> Record:
-    """Train and score one cell; a training that breaks down gives a failed record.
+    """Train and score one cell; a training that breaks down makes a failed record.
 
     With a results folder, a cell that was stopped goes on from its checkpoints there.
     """

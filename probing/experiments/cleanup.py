@@ -1,4 +1,4 @@
-"""What commands leave on the disk beside vectors: models, files of cluster runs, and checkpoints of stopped cells."""
+"""Files that commands leave on the disk beside vectors: models, files of cluster runs, checkpoints of stopped cells."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from probing.execution import Leases
 from probing.storage import CHECKPOINTS, EXPLAINED, SHIPPED, cache_folder
 
 CACHED = {EXPLAINED: "model of an explanation", SHIPPED: "file of a run on a cluster"}
-"""Kinds that can be made again, by the name of their folder in the cache."""
+"""Description of each kind in the cache that can be made again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """One thing that can be deleted."""
+    """A folder that can be deleted."""
 
     kind: str
     folder: Path
@@ -31,14 +31,14 @@ class Leftover:
         return sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file())
 
     def delete(self) -> None:
-        """Delete it, unless a process is just fetching it."""
+        """Delete the folder, unless a process is just fetching it."""
         with FileLock(f"{self.folder}.lock", timeout=0) as lock:
             shutil.rmtree(self.folder, ignore_errors=True)
             Path(lock.lock_file).unlink(missing_ok=True)
 
 
 def list_leftovers(results: Path) -> list[Leftover]:
-    """Return what the cache and a results folder hold, but for the checkpoints of cells that are being run."""
+    """Return the folders in the cache and in a results folder, except the checkpoints of cells that are being run."""
     found = [
         Leftover(kind, folder, what) for kind, what in CACHED.items() for folder in _list_folders(cache_folder(kind))
     ]
@@ -51,13 +51,13 @@ def list_leftovers(results: Path) -> list[Leftover]:
 
 
 def describe_leftovers(results: Path) -> list[tuple[str, str, float, str]]:
-    """Return them as rows of a table, the largest first."""
+    """Return the folders as rows of a table, the largest first."""
     rows = [(one.kind, one.what, one.size / 1e6, one.folder.name) for one in list_leftovers(results)]
     return sorted(rows, key=lambda row: (-row[2], row))
 
 
 def clear_leftovers(kinds: Collection[str], results: Path) -> tuple[int, int]:
-    """Delete some kinds; return how many things there were and how many bytes they took."""
+    """Delete the folders of some kinds; return their number and size in bytes."""
     chosen = [(one, one.size) for one in list_leftovers(results) if one.kind in kinds]
     for one, _ in chosen:
         try:

@@ -1,9 +1,9 @@
 """The description length of a task's labels, by online coding (Voita & Titov 2020).
 
-The training labels are sent piece by piece to someone who has the sentences: the first piece by the uniform code, each
-next one by the probabilities that a model gives which was trained on all pieces before. The fewer bits in all, the more
-easily the labels are learned from the model's vectors. Pieces are cut from one fixed random order, for files may be
-sorted. Every piece is trained as the accuracy's model is: as many steps, stopped by dev, of a probe the whole grid.
+The training labels are sent piece by piece to a receiver who has the sentences: the first piece in the uniform code,
+each next one in the code of a model that was trained on all pieces before. The fewer bits in all, the more easily the
+labels are learned from the model's vectors. Pieces are cut from one fixed random order, because files may be sorted.
+Every piece is trained with the same settings as the model of the accuracy, and stopped early on dev.
 
 A model that was stopped by its dev *accuracy* can be far too certain, above all when a small piece lacks a class. Its
 scores are therefore multiplied by a factor between 0 (the uniform code) and 1 that fits dev best: temperature scaling
@@ -29,11 +29,11 @@ from probing.results import DescriptionLength
 from probing.tasks import SEED, Subset
 
 FRACTIONS = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.0625, 0.125, 0.25, 0.5, 1.0)
-"""Where the pieces end, as shares of the training split."""
+"""Ends of the pieces, as shares of the training split."""
 
 
 class Scorer(Protocol):
-    """A model that was trained."""
+    """A trained model."""
 
     def scores(self, subset: Subset) -> Iterable[Tensor]:
         """Return the scores (B, C) of a subset's sentences, block by block."""
@@ -44,14 +44,14 @@ AnyScorer = TypeVar("AnyScorer", bound=Scorer)
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One of the trainings that a cell consists of."""
+    """One of the trainings that make up a cell."""
 
     number: int = 1
     total: int = 1
     done: float = 0.0
-    """Of the whole cell's sentences, what earlier trainings have taken."""
+    """Share of the whole cell's sentences that earlier trainings have taken."""
     share: float = 1.0
-    """Of the whole cell's sentences, what this training takes."""
+    """Share of the whole cell's sentences that this training takes."""
 
     def __str__(self) -> str:
         return "" if self.total == 1 else f"piece {self.number}/{self.total}"
@@ -59,7 +59,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Coded(Generic[AnyScorer]):
-    """The description length, and the last model that was needed for it, with what that was trained on."""
+    """The description length, the last model that was trained for it, and the subset that it was trained on."""
 
     description: DescriptionLength
     model: AnyScorer
@@ -67,7 +67,7 @@ class Coded(Generic[AnyScorer]):
 
 
 def cut_pieces(size: int) -> list[int]:
-    """Return where the pieces end, in sentences; few sentences give fewer pieces."""
+    """Return the ends of the pieces, in sentences; few sentences make fewer pieces."""
     return sorted({max(1, round(fraction * size)) for fraction in FRACTIONS})
 
 
@@ -99,13 +99,13 @@ def describe_labels(
 
 
 def count_bits(scores: Tensor, labels: Tensor, factor: float = 1.0) -> float:
-    """Return the bits that labels take by the softmax of scores (S, C); in float64, so that no class is impossible."""
+    """Return the bits of labels under the softmax of scores (S, C); in float64, so that no class is impossible."""
     logarithms = torch.log_softmax(factor * scores.double(), 1)
     return -float(logarithms.gather(1, labels.unsqueeze(1)).sum()) / math.log(2)
 
 
 def soften(scores: Tensor, labels: Tensor) -> float:
-    """Return the factor between 0 and 1 with which the scores code the labels most briefly."""
+    """Return the factor between 0 and 1 with which the scores need the fewest bits for the labels."""
     from scipy.optimize import minimize_scalar  # not at the start: most runs code nothing
 
     found = minimize_scalar(
@@ -119,7 +119,7 @@ def soften(scores: Tensor, labels: Tensor) -> float:
 
 
 def _plan_stages(ends: Sequence[int]) -> list[Stage]:
-    """Return a training for each piece but the last, which nothing is trained on."""
+    """Return a training for each piece except the last, on which nothing is trained."""
     sizes = ends[:-1]
     done = np.cumsum([0, *sizes]) / sum(sizes)
     return [Stage(number, len(sizes), done[number - 1], size / sum(sizes)) for number, size in enumerate(sizes, 1)]

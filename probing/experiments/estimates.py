@@ -1,4 +1,4 @@
-"""What a run would do, and how long that would take, judged by the records that are there or by a short trial."""
+"""An estimate of a run: its cells, and the time that they take, from existing records or from a short trial."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TRIAL = "a trial of some steps"
 SECONDS_OF_A_TRIAL = 1.0
 
 Trial = Callable[[Cell], float | None]
-"""Tells how long a cell takes, if that can be tried."""
+"""Function that returns the seconds that a cell takes, or None if that cannot be tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Planned:
     state: str
     """`finished`, `to run`, or `being run`."""
     seconds: float | None
-    """How long it will take; none if it is finished, or if nothing like it is recorded and it cannot be tried."""
+    """Estimated time; None if the cell is finished, or if no similar cell is recorded and it cannot be tried."""
     judged_by: str | None
     record: str
 
@@ -51,11 +51,11 @@ class RunPlan:
     at_a_time: int
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the plan as JSON knows it."""
+        """Return the plan as JSON can hold it."""
         return {**dataclasses.asdict(self), "summary": self.summary()}
 
     def text(self) -> str:
-        """Return the plan as a table, with the sum under it."""
+        """Return the plan as a table, with the summary below."""
         headers = ["cell", "state", "estimate", "judged by"]
         rows = [
             (item.cell, item.state, "" if item.seconds is None else format_seconds(item.seconds), item.judged_by or "")
@@ -64,7 +64,7 @@ class RunPlan:
         return f"{tabulate(rows, headers)}\n\n{self.summary()}"
 
     def summary(self) -> str:
-        """Return in a sentence what there is to do."""
+        """Return a summary in a sentence."""
         ahead = [item for item in self.cells if item.state != "finished"]
         known = [item.seconds for item in ahead if item.seconds is not None]
         text = f"{len(self.cells)} cells: {len(self.cells) - len(ahead)} finished, {len(ahead)} to run."
@@ -85,7 +85,7 @@ class RunPlan:
 def make_plan(
     cells: Sequence[Cell], waiting: Sequence[Waiting[Cell]], store: Store, *, device: str, at_a_time: int, trial: Trial
 ) -> RunPlan:
-    """Return what a run of the cells would do; nothing is kept of trials, and nothing written."""
+    """Return the plan of a run of the cells; nothing is written, and trials leave nothing behind."""
     leases, ahead = Leases.of(store.folder), {item.path for item in waiting}
     tried: dict[str, tuple[float | None, int]] = {}
     recorded: dict[str, list[Record]] = defaultdict(list)
@@ -115,7 +115,7 @@ def _describe_kind(cell: CellIdentity) -> str:
 
 
 def _judge(cell: Cell, alike: Sequence[Record]) -> tuple[float | None, str | None]:
-    """Return the seconds that a cell will take, and by which records that is judged."""
+    """Return the estimated seconds of a cell, and the records that they are estimated from."""
     ours = (cell.identity.task, cell.identity.data.sha256)
     same = [record for record in alike if (record.identity.task, record.identity.data.sha256) == ours]
     if same:
@@ -127,16 +127,16 @@ def _judge(cell: Cell, alike: Sequence[Record]) -> tuple[float | None, str | Non
 
 
 def _scale(cell: Cell, seconds: float | None, sentences: int) -> tuple[float | None, str | None]:
-    """Return the seconds of a trial's cell for a cell with other data."""
+    """Return the seconds of a cell from those of a trial on other data."""
     if seconds is None:
         return None, None
     return seconds * _count_sentences(cell.path) / sentences, TRIAL
 
 
 def try_out(cell: Cell, device: torch.device, threads: int) -> float | None:
-    """Return how long a cell takes if it needs all its epochs, by its first seconds; None where that cannot be tried.
+    """Return the seconds of a cell that needs all its epochs, from its first seconds; None if it cannot be tried.
 
-    A probe's vectors may not be there yet: making them is no matter of seconds.
+    A probe cannot be tried before its vectors are there: computing them takes more than seconds.
     """
     if isinstance(cell.method, Probed) and not cell.method.vectors.is_complete:
         return None

@@ -1,4 +1,4 @@
-"""What a trained model relies on: attention and agreement in some sentences, and its accuracy without each head.
+"""Explanations of a trained model: attention and agreement in some sentences, and its accuracy without each head.
 
 An explanation is one JSON file beside the records, which the HTML report shows.
 Shapes: L tokens of a sentence, H heads, N capsules in G groups, R iterations of the routing.
@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from probing.display import Display
 from probing.errors import ProbingError
+from probing.experiments import EXPLANATION_ENDING
 from probing.experiments.cells import Cell, limit_threads
 from probing.experiments.fitting import FittedModel, Job
 from probing.experiments.options import Experiment, Place
@@ -29,28 +30,27 @@ from probing.storage import cache_folder, make_name, to_json, write_atomically
 from probing.tasks import MAX_TOKENS, UNKNOWN, IndexedTask, PackedSplit, load_task, take_splits
 from probing.training import Checkpoint, compute_accuracy, predict
 
-SUFFIX = ".explanation.json"
 DIGITS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainedSentence:
-    """What a model did with one sentence."""
+    """Inner workings of a model on one sentence."""
 
     tokens: list[str]
     unknown: list[bool]
-    """Whether a token is beyond the model's vocabulary."""
+    """For each token, whether it is outside the model's vocabulary."""
     gold: str | None
     predicted: str
     probability: float
     layers: list[dict[str, Any]]
-    """Of each layer `attention` (H, L, L) and, where heads are routed, `agreement` and `share` (R, L, H, G): what a
-    head gives to a group of capsules, and the head's part in what the group's capsules are made of."""
+    """For each layer `attention` (H, L, L) and, if heads are routed, `agreement` and `share` (R, L, H, G): the weight
+    that a head gives to a group of capsules, and the head's share in the group's capsules."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaskedHead:
-    """The test accuracy without one head, in percent."""
+    """Test accuracy without one head, in percent."""
 
     layer: int
     head: int
@@ -60,7 +60,7 @@ class MaskedHead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """What one cell's model relies on."""
+    """Explanation of one cell's model."""
 
     task: str
     family: str
@@ -74,9 +74,10 @@ class Explanation:
     masking: list[MaskedHead]
 
     def save(self, folder: Path) -> Path:
-        """Write it beside the records."""
+        """Write the explanation beside the records."""
         parts = (self.data, self.task, self.model, f"seed{self.seed}", self.key[:12])
-        path = folder / (re.sub("-+", "-", ".".join(map(make_name, parts))) + SUFFIX)  # records have two in their names
+        name = re.sub("-+", "-", ".".join(map(make_name, parts)))  # only the names of records have --
+        path = folder / f"{name}{EXPLANATION_ENDING}"
         write_atomically(path, to_json(dataclasses.asdict(self), separators=(",", ":")) + "\n")
         return path
 
@@ -84,7 +85,7 @@ class Explanation:
 def explain_sentence(
     model: nn.Module, task: IndexedTask, tokens: Sequence[str], vocabulary_size: int, *, gold: str | None, groups: int
 ) -> ExplainedSentence:
-    """Return what the model did with one sentence."""
+    """Return the inner workings of the model on one sentence."""
     numbers = {word: number for number, word in enumerate(task.words[: vocabulary_size - 1], 1)}
     ids = [numbers.get(token, UNKNOWN) for token in tokens]
     device = next(model.parameters()).device
@@ -122,7 +123,7 @@ def _as_lists(values: Tensor) -> list[Any]:
 def mask_heads(
     model: nn.Module, split: PackedSplit, device: torch.device, on_progress: Callable[[int], None]
 ) -> tuple[float, list[MaskedHead]]:
-    """Return a split's accuracy with all heads, and without each."""
+    """Return the accuracy on a split with all heads, and without each one."""
     whole = compute_accuracy(predict(model, split, device), split)
     maskings: list[MaskedHead] = []
     for layer, attention in enumerate(attentions(model), 1):
@@ -165,7 +166,7 @@ def explain(
 
 
 def _split_sentence(text: str) -> list[str]:
-    """Return a sentence's tokens; it is tokenised already, as task files are."""
+    """Return the tokens of a sentence that is tokenised already, as in task files."""
     tokens = text.split()
     if not tokens:
         raise ProbingError('--sentence is empty. Give tokens separated by spaces, e.g. "the dogs slept ."')
@@ -232,7 +233,7 @@ def _take_sentence(task: IndexedTask, number: int) -> tuple[list[str], str]:
 
 
 def _compare(explained: Explanation, record: Path, display: Display) -> None:
-    """Say so if a record has another accuracy: that model was trained elsewhere, or with other threads."""
+    """Warn if the record has another accuracy: that model was trained elsewhere, or with other threads."""
     if not record.is_file():
         return
     try:

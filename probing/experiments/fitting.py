@@ -1,4 +1,4 @@
-"""How the model of a cell is made: trained from scratch, fine-tuned, or a probe on frozen vectors."""
+"""Methods by which the model of a cell is made: trained from scratch, fine-tuned, or a probe on frozen vectors."""
 
 from __future__ import annotations
 

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 
-from msgspec import structs
-
 from probing.config import CONTROLS, DTYPES, Config
 from probing.encoders import Entry, Recipe, find_recipes, find_trainable
 from probing.errors import ProbingError, unknown
@@ -16,7 +14,7 @@ from probing.experiments.fitting import FineTuned, Method, Probed, Trained
 from probing.experiments.options import ModelOptions
 from probing.probes import get_probe
 from probing.registry import AGGREGATORS, COMPARED
-from probing.results import Measure, ModelIdentity
+from probing.results import FINE_TUNED, UNTRAINED, Measure, ModelIdentity
 from probing.tasks import IndexedTask
 
 BASELINES = ("length", "bag-of-words")
@@ -76,12 +74,8 @@ def find_aggregators(aggregators: Sequence[str]) -> list[TestedModel]:
 def _trained(spec: str) -> TestedModel:
     found = AGGREGATORS.find(spec)
     identity = ModelIdentity(name=found.name, label=found.label, version=found.version)
-    control = TestedModel(_untrained(identity), lambda task, config, seed: Trained(spec, config, untrained=True))
+    control = TestedModel(identity.variant(UNTRAINED), lambda task, config, seed: Trained(spec, config, untrained=True))
     return TestedModel(identity, lambda task, config, seed: Trained(spec, config), untrained=lambda: control)
-
-
-def _untrained(identity: ModelIdentity) -> ModelIdentity:
-    return structs.replace(identity, name=f"{identity.name} untrained", label=f"{identity.label}, untrained")
 
 
 def find_encoders(options: ModelOptions) -> list[TestedModel]:
@@ -111,8 +105,8 @@ def find_encoders(options: ModelOptions) -> list[TestedModel]:
 def _fine_tuned(spec: str) -> TestedModel:
     found = find_trainable(spec)
     made = ModelIdentity(name=found.name, label=found.label, version=found.version)
-    identity = structs.replace(made, name=f"{made.name} fine-tuned", label=f"{made.label}, fine-tuned")
-    control = TestedModel(_untrained(made), lambda task, config, seed: FineTuned(spec, config, untrained=True))
+    control = TestedModel(made.variant(UNTRAINED), lambda task, config, seed: FineTuned(spec, config, untrained=True))
+    identity = made.variant(FINE_TUNED)
     return TestedModel(identity, lambda task, config, seed: FineTuned(spec, config), untrained=lambda: control)
 
 
@@ -127,7 +121,7 @@ def _probed(recipe: Recipe, probe: str, dtype: str) -> Iterator[TestedModel]:
 
     def make_untrained(identity: ModelIdentity, layer: int | None) -> TestedModel:
         draw(0)  # an encoder without an untrained form is an error before anything is run
-        return make_model(_untrained(identity), layer, draw)
+        return make_model(identity.variant(UNTRAINED), layer, draw)
 
     for layer in recipe.layers or (None,):
         name, label = recipe.name, recipe.label

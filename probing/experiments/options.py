@@ -20,7 +20,7 @@ LARGEST_SEED = 2**32 - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelOptions:
-    """The models of a run, and what is measured of each."""
+    """The models of a run, and the measures that are taken of each."""
 
     aggregators: Sequence[str] = ()
     """Aggregators to train; with no encoder either, base, simple and em."""
@@ -38,7 +38,7 @@ class ModelOptions:
     controls: Sequence[str] = ()
     baselines: bool = False
     mdl: bool = False
-    """Whether the description length is measured, too."""
+    """Whether the description length is measured as well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +73,7 @@ class SettingOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
-    """What is measured, on which data, and with which settings: everything that decides which cells a run has."""
+    """Models, data and settings: everything that decides which cells a run has."""
 
     models: ModelOptions = field(default_factory=ModelOptions)
     data: DataOptions = field(default_factory=DataOptions)
@@ -82,7 +82,7 @@ class Experiment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where cells run and where their records go; nothing here changes a number."""
+    """The place where cells run and where their records go; nothing here changes a number."""
 
     results: Path = Path("results")
     device: str = "auto"

@@ -39,7 +39,7 @@ from probing.tasks import load_task
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """How a run ended, in cells."""
+    """Numbers of cells by how they ended."""
 
     finished: int
     skipped: int

@@ -15,7 +15,7 @@ from torch.nn import functional
 from probing.errors import ProbingError
 
 SENTENCES_OF_A_VIEW = 16
-"""About so many sentences are padded together: fewer would save padding, and lose more on calls for small tensors."""
+"""Approximate number of sentences that are padded together: fewer would save padding, but cost more calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """Where each packed token stands in its sentence.
+    """Places of packed tokens in their sentences.
 
     positions: (T,), its place; mask: (B, 1, 1, L), True at tokens; rows: (T,), its sentence; lengths: (B,).
     Attention pads less: `places`: (T,) are the tokens' places in the views, one after the other.

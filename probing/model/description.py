@@ -19,7 +19,7 @@ PARAMETER_GROUPS: tuple[ParameterGroup, ...] = get_args(ParameterGroup)
 
 @dataclass(frozen=True, slots=True)
 class ModelDescription:
-    """What `probe describe` shows."""
+    """Description of a model, as `probe describe` prints it."""
 
     settings: dict[str, object]
     parameters: dict[str, dict[str, int]]

@@ -9,7 +9,7 @@ LEVELS = 1 << 16
 
 
 class Dropout(nn.Dropout):
-    """As torch's, and the same on any number of threads."""
+    """Dropout like torch's, with the same noise on any number of threads."""
 
     def forward(self, hidden: Tensor) -> Tensor:
         if hidden.device.type != "cpu" or not self.training or self.p == 0:

@@ -1,9 +1,9 @@
-"""How a plug-in's factory is called: with the settings that its signature names."""
+"""Calls of a plug-in's factory, with the settings that its signature names."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,10 +15,12 @@ TOO_LARGE = ("allocate memory", "out of memory", "Storage size calculation overf
 
 def call_factory(kind: str, name: str, factory: Any, settings: Mapping[str, Any], *, always: Sequence[str] = ()) -> Any:
     """Call a plug-in's class or function with those settings that its signature names, and with those in `always`."""
+    if not callable(factory):
+        raise ProbingError(f"{kind} {name!r} is not a class or function")
     try:
-        parameters = inspect.signature(factory).parameters
-    except (TypeError, ValueError):
-        raise ProbingError(f"{kind} {name!r} is not a class or function that makes a torch.nn.Module") from None
+        parameters: Collection[str] = inspect.signature(factory).parameters
+    except (TypeError, ValueError):  # a callable of compiled code need not have a signature
+        parameters = ()
     accepted = {key: value for key, value in settings.items() if key in parameters or key in always}
     try:
         return factory(**accepted)

@@ -1,4 +1,4 @@
-"""What a model does inside: whom each head attends to, how the routing weighs the heads, and a model without a head.
+"""Inspection of a model: the tokens that a head attends to, the routing's weights of heads, a model without a head.
 
 Shapes: L tokens of one sentence, H heads, d/H a head's width, N capsules, R iterations of the routing, C classes.
 """
@@ -28,7 +28,7 @@ class Routing(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LayerView:
-    """What one layer did with one sentence."""
+    """Attention and agreement of one layer on one sentence."""
 
     attention: Tensor
     """(H, L, L): how much of each token (last) every token (middle) takes in."""
@@ -63,7 +63,7 @@ def inspect_sentence(model: nn.Module, tokens_L: Tensor) -> tuple[Tensor, list[L
 
 @contextmanager
 def _capturing(attention: SelfAttention, captured: list[tuple[SelfAttention, Tensor, Tensor]]) -> Iterator[None]:
-    """Keep what an attention and its aggregator are given."""
+    """Keep the inputs of an attention and of its aggregator."""
     hidden: list[Tensor] = []
     hooks = (
         attention.register_forward_pre_hook(lambda module, inputs: hidden.append(inputs[0])),
@@ -88,7 +88,7 @@ def _view(attention: SelfAttention, hidden_Ld: Tensor, heads_LHd: Tensor) -> Lay
 
 @contextmanager
 def masked_head(attention: SelfAttention, head: int) -> Iterator[None]:
-    """Silence one head meanwhile: the aggregator gets zeros in its place."""
+    """Silence one head during the block: the aggregator gets zeros instead."""
 
     def silence(module: nn.Module, inputs: tuple[Tensor]) -> tuple[Tensor]:
         (heads_THd,) = inputs

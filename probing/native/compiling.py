@@ -1,6 +1,7 @@
-"""The compiled routing kernels: built with the machine's C++ compiler on first use, then kept in the user's cache.
+"""Kernels are compiled with the machine's C++ compiler on first use, then kept in the user's cache.
 
-A build is named by the hash of all that it depends on, and put in place whole: processes may build side by side.
+A build is named by a hash of everything that it depends on, and moved to its place as a whole: several processes may
+build at the same time.
 """
 
 from __future__ import annotations
@@ -43,12 +44,12 @@ BUILDS = (
     Build(("-march=native",), ("-pthread",)),
     Build((), ("-pthread",)),
 )
-"""What is tried, in order: compilers differ in what they know."""
+"""Builds that are tried, in order: compilers differ in the options that they know."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kernels:
-    """The loaded library, or why there is none."""
+    """The loaded library, or None and the reason."""
 
     library: ctypes.CDLL | None
     note: str
@@ -75,7 +76,7 @@ def load(name: str) -> Kernels:
 
 
 def _open(path: Path) -> ctypes.CDLL | None:
-    """Return the library at the path; None if there is none that loads, as after a change of the system's libraries."""
+    """Return the library at the path; None if it does not load, as after a change of the system's libraries."""
     try:
         return ctypes.CDLL(str(path))
     except OSError:
@@ -107,7 +108,7 @@ def _identify(compiler: list[str]) -> str:
 
 
 def _processor() -> str:
-    """Return what -march=native depends on."""
+    """Return the features of the processor that -march=native depends on."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""."""
+"""The probes: grids of configurations, and how each is trained."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ class Configuration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """A grid, how it is trained, and when a configuration stops."""
+    """A grid of configurations, and the settings of their training."""
 
     name: str
     configurations: tuple[Configuration, ...]
     """The best on dev is chosen, the first among equals."""
     standardise: bool
-    """Give each dimension mean 0 and variance 1 over the training split, or less (see `inputs.LARGEST`)."""
+    """Whether dimensions get mean 0 and variance 1 over the training split, or less (see `standardise.LARGEST`)."""
     batch_size: int = 64
     passes: int = 1
-    """Passes over the training split between two looks at dev: one epoch."""
+    """Number of passes over the training split in an epoch, after which dev is scored."""
     min_steps: int = 0
-    """An epoch has at least so many steps: more passes where the training split is small."""
+    """Smallest number of steps of an epoch: a small training split is passed over more often."""
     max_epochs: int = 50
     patience: int = 5
-    """Stop after so many epochs without a better dev accuracy, plus one if they need not follow each other."""
+    """Number of epochs without a better dev accuracy after which training stops; one more if `cumulative`."""
     cumulative: bool = False
-    """Count all epochs without a better dev accuracy, not only those in a row: SentEval's way."""
+    """Whether all epochs without a better dev accuracy are counted, not only those in a row, as in SentEval."""
     optimizer: str = "adam"
     learning_rate: float = 1e-3
 
     def count_passes(self, sentences: int) -> int:
-        """Return the passes over a training split that are one epoch."""
+        """Return the number of passes over a training split in an epoch."""
         return max(self.passes, math.ceil(self.min_steps / math.ceil(sentences / self.batch_size)))
 
     def stops(self, curve: Sequence[Epoch]) -> bool:
-        """Tell whether a configuration with these epochs behind it is trained no more."""
+        """Return whether the training of a configuration with these epochs is over."""
         best = list(itertools.accumulate((epoch.score for epoch in curve), max))
         risen = [0, *(number for number in range(1, len(best)) if best[number] > best[number - 1])]
         if self.cumulative:
@@ -59,7 +59,7 @@ class Probe:
         return len(best) - 1 - risen[-1] >= self.patience
 
     def without_hidden_layer(self) -> Probe:
-        """Return the probe with linear classifiers in the place of those with hidden units."""
+        """Return the same probe with linear classifiers instead of those with hidden units."""
         linear = (dataclasses.replace(item, hidden=0, dropout=0.0) for item in self.configurations)
         return dataclasses.replace(self, configurations=tuple(dict.fromkeys(linear)))
 

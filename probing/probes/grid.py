@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from probing.probes import kernel as kernel
+from probing.probes import kernel
 from probing.probes.optimizers import Adam, TorchOptimizer, make_optimizer
 from probing.probes.stack import Stack
 from probing.probes.standardise import BLOCK_NUMBERS, Batches
 
 PRODUCTS_FOR_THREADS = 2**26
-"""Steps of torch operations with fewer multiplications run on one thread."""
+"""Number of multiplications in a step of torch operations below which it runs on one thread."""
 
 
 @dataclass(slots=True)
@@ -29,7 +29,7 @@ class Grid:
     optimizers: list[Adam | TorchOptimizer]
     noise: torch.Generator
     fused: bool
-    """Whether compiled kernels may do the work."""
+    """Whether compiled kernels may be used."""
 
     @classmethod
     def build(
@@ -110,7 +110,7 @@ class Grid:
 
 
 def _train_plainly(stack: Stack, optimizer: Adam | TorchOptimizer, noise_HS: Tensor | None, batches: Batches) -> Tensor:
-    """Do in torch operations what the kernel does."""
+    """Train with torch operations, as the kernel does."""
     total = torch.zeros(len(stack.numbers), dtype=torch.float64, device=stack.dropout.device)
     start = 0
     with _threads_for(batches.size * stack.weights[0].numel()):

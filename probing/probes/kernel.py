@@ -16,7 +16,7 @@ from probing.probes.stack import Stack
 from probing.probes.standardise import Batches
 
 PRODUCTS_FOR_THREADS = 2**17
-"""Steps with fewer multiplications run on one thread: a second would not be worth its start."""
+"""Number of multiplications in a step below which it runs on one thread: starting a second takes longer."""
 
 
 def load() -> Kernels:

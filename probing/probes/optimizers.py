@@ -1,4 +1,4 @@
-"""How the weights of a group are moved: Adam, or another of SentEval's optimisers by its name there."""
+"""Optimisers of a stack's weights: Adam, or another of SentEval's by its name there."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OPTIMIZERS = {
     "rprop": "Rprop",
     "sgd": "SGD",
 }
-"""SentEval's names, and torch's."""
+"""SentEval's name of each optimiser, and torch's."""
 
 
 class Adam:
@@ -54,7 +54,7 @@ class Adam:
         )
 
     def select(self, weights: list[Tensor], places: Sequence[int]) -> Adam:
-        """Return one that goes on with some configurations, whose weights are given."""
+        """Return an optimiser that goes on with some configurations, whose weights are given."""
         chosen = Adam([], self.learning_rate)
         chosen.means, chosen.squares = ([state[list(places)] for state in s] for s in (self.means, self.squares))
         chosen.steps = self.steps
@@ -62,7 +62,7 @@ class Adam:
 
 
 class TorchOptimizer:
-    """One of torch.optim's."""
+    """An optimiser of torch.optim."""
 
     def __init__(self, weights: list[Tensor], name: str, options: dict[str, Any]) -> None:
         self.name, self.options = name, options
@@ -74,7 +74,7 @@ class TorchOptimizer:
         self.optimizer.step()
 
     def select(self, weights: list[Tensor], places: Sequence[int]) -> TorchOptimizer:
-        """Return one that goes on with some configurations, whose weights are given."""
+        """Return an optimiser that goes on with some configurations, whose weights are given."""
         chosen = TorchOptimizer(weights, self.name, self.options)
         for new, old in zip(weights, self.optimizer.param_groups[0]["params"], strict=True):
             chosen.optimizer.state[new] = {

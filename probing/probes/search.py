@@ -33,7 +33,7 @@ class Vectors:
     vectors: Tensor
     labels: Tensor
     rows: Tensor | None = None
-    """No row twice."""
+    """Row numbers, each at most once; None for all rows."""
 
     @classmethod
     def build(cls, vectors: Tensor, labels: Integers, rows: Integers | None = None) -> Vectors:
@@ -41,7 +41,7 @@ class Vectors:
         return cls(vectors, torch.from_numpy(np.array(labels, np.int64)), chosen)
 
     def spread_labels(self) -> Tensor:
-        """Return a label for each vector; those of other rows are never looked at."""
+        """Return a label for each vector; labels of other rows are never used."""
         if self.rows is None:
             return self.labels
         return torch.zeros(len(self.vectors), dtype=torch.int64).index_put_((self.rows,), self.labels)
@@ -50,7 +50,7 @@ class Vectors:
         return len(self.labels)
 
     def check(self, num_classes: int) -> None:
-        """Make sure that there is a label for each vector, and a class for each label."""
+        """Raise a ValueError unless there is a label for each vector and a class for each label."""
         count = len(self.vectors if self.rows is None else self.rows)
         if count != len(self.labels) or not count:
             raise ValueError(f"{count} vectors must have as many labels. Got {len(self.labels)} instead.")
@@ -61,7 +61,7 @@ class Vectors:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """What one configuration came to."""
+    """Outcome of one configuration."""
 
     configuration: Configuration
     best: Epoch
@@ -71,13 +71,13 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class FittedProbe:
-    """The configuration that was best on dev, and what the others came to."""
+    """The configuration that was best on dev, and the outcomes of all."""
 
     chosen: Candidate
     candidates: tuple[Candidate, ...]
     parameters: int
     sentences: int
-    """Trained on in all, a sentence counted once a pass."""
+    """Number of sentences trained on, counted once a pass."""
     _weights: Stack
     _inputs: Inputs
 
@@ -147,7 +147,7 @@ def _choose(candidates: Sequence[Candidate]) -> int:
 
 
 NO_EPOCH = Epoch(0, math.inf, -math.inf)
-"""Any is better."""
+"""Placeholder that any epoch is better than."""
 
 
 @dataclass(slots=True)
@@ -191,7 +191,7 @@ def _score(grid: Grid, inputs: Inputs, split: Vectors) -> dict[int, float]:
 
 
 def describe_candidates(candidates: Sequence[Candidate]) -> list[dict[str, Any]]:
-    """Return what each configuration came to, for the record."""
+    """Return the outcome of each configuration, for the record."""
     return [
         dataclasses.asdict(item.configuration) | {"dev_accuracy": item.best.score, "epochs": item.epochs}
         for item in candidates

@@ -1,4 +1,4 @@
-"""Small classifiers of equal size as one set of matrices: scores and gradients of all at once.
+"""Small classifiers of equal size as one stack of matrices: scores and gradients of all at once.
 
 Shapes: B sentences of a batch, D inputs, G configurations, N rows of the first layer (H hidden units, or C classes),
 K inputs of the second layer (the hidden units, a constant 1, zeros).
@@ -21,7 +21,7 @@ class Stack:
     """Configurations with the same number of hidden units."""
 
     numbers: list[int]
-    """Which configurations of the grid they are."""
+    """Numbers of the configurations in the grid."""
     dropout: Tensor
     """(G,)"""
     weight_decay: Tensor
@@ -91,7 +91,7 @@ class Stack:
     ) -> tuple[Tensor, list[Tensor]]:
         """Return the cross-entropies (G,), summed, and the gradients of their means plus the L2 penalty.
 
-        Of the noise, what is below a configuration's dropout is dropped, before the sigmoid; None drops nothing.
+        Units whose noise is below a configuration's dropout are dropped, before the sigmoid; None drops nothing.
         """
         outputs_GNB = self._project(inputs_BD)
         if self.hidden:

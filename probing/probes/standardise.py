@@ -1,4 +1,4 @@
-"""From frozen vectors to what a classifier reads: float32, standardised or not, a constant 1, zeros to a whole vector.
+"""Frozen vectors become inputs of a classifier: float32, standardised or not, a constant 1, and padding with zeros.
 
 Shapes: B sentences of a batch, D inputs (the constant is the one after the vector, so that a bias is a weight).
 """
@@ -12,21 +12,21 @@ import torch
 from torch import Tensor
 
 BLOCK_NUMBERS = 2**21
-"""How many numbers are read, standardised or scored at a time."""
+"""Number of values that are read, standardised or scored at a time."""
 LANES = 8
-"""The inputs' number is a multiple of this, the width of a vector register."""
+"""Width of a vector register; the number of inputs is a multiple of it."""
 
 LARGEST = 10.0
-"""No input of a standardised training sentence is larger: a column that is hardly ever used, as of a rare word, would
-else be blown up. Columns that are near a normal distribution stay below it by themselves."""
+"""Largest input of a standardised training sentence: a column that is rarely used, such as that of a rare word, would
+become very large otherwise. Columns close to a normal distribution stay below it anyway."""
 
 CONSTANT = 1e-10
-"""A column whose deviation is a smaller share of its magnitude is constant but for rounding: two float32 numbers that
-are not the same differ by more."""
+"""Smallest ratio of a column's deviation to its magnitude; below it the column is constant except for rounding, because
+two different float32 numbers differ by more."""
 
 
 def count_inputs(dim: int) -> int:
-    """Return how many inputs vectors of a dimension have, or how many a layer of so many units gives."""
+    """Return the number of inputs of vectors of a dimension, or of a layer with that many units."""
     return (dim + LANES) // LANES * LANES
 
 
@@ -76,7 +76,7 @@ class Inputs:
 
 
 def _read(vectors: Tensor, order: Tensor | None, size: int) -> Iterator[Tensor]:
-    """Yield all vectors, or some in the order given, so many at a time: no more of a mapped file is in memory."""
+    """Yield all vectors, or some in the given order, `size` at a time: no more of a mapped file is in memory."""
     if order is None:
         yield from vectors.split(size)
     else:
@@ -89,12 +89,12 @@ class Batches:
 
     inputs: Inputs
     vectors: Tensor
-    """Of all sentences, possibly mapped from a file."""
+    """Vectors of all sentences, possibly mapped from a file."""
     labels: Tensor
-    """Of all sentences."""
+    """Labels of all sentences."""
     order: Tensor
     size: int
-    """Of a batch; the last may be smaller."""
+    """Number of sentences in a batch; the last may be smaller."""
 
     def __len__(self) -> int:
         """Return the number of sentences."""
@@ -107,7 +107,7 @@ class Batches:
         yield from zip(inputs.split(self.size), labels.split(self.size), strict=True)
 
     def split(self, sentences: int) -> Iterator[Batches]:
-        """Yield parts of about so many sentences, all but the last of whole batches."""
+        """Yield parts of about a number of sentences, all but the last of whole batches."""
         rows = self.size * max(1, sentences // self.size)
         for order in self.order.split(rows):
             yield Batches(self.inputs, self.vectors, self.labels, order, self.size)

@@ -1,4 +1,6 @@
 """Records become tables (terminal, Markdown, LaTeX, CSV, JSON), a page and figures."""
 
 FORMATS = ("table", "markdown", "latex", "csv", "json", "html")
+"""Formats of a report."""
 FIGURES = ("dots", "curves", "confusion", "layers")
+"""Kinds of figures for papers."""

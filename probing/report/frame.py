@@ -1,4 +1,4 @@
-"""Records as a pandas DataFrame, one row per cell and seed, with stable column names."""
+"""Records as a pandas DataFrame, one row per cell, with stable column names."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pandas as pd
 
 from probing.report.grouping import MeanDescriptionLength, group_results
 from probing.report.significance import Analysis, analyse_groups
-from probing.results.record import DescriptionLength, Record
-from probing.tasks.table import TASKS
+from probing.results import DescriptionLength, Record
+from probing.tasks import TASKS
 
 COLUMNS = (
     "data",
@@ -49,55 +49,65 @@ COLUMNS = (
     "uniform_codelength",
     "compression",
 )
-"""From `mean_accuracy` on, the figures are those of the cell: of one model and task, over all its seeds.
+"""Columns of the long form.
 
-A record of another measure has a row, too: its test accuracy is that on random labels, or its code's lengths its own.
+From `mean_accuracy` on, a column describes one model on one task over all its seeds, not the row's seed alone.
+Records of the other measures have rows as well: there the test accuracy is the one on random labels, and the
+codelengths are those of the row's seed.
 """
 
 
-def make_frame(results: Sequence[Record], *, against_paper: bool = False, reference: str | None = None) -> pd.DataFrame:
+def make_frame(records: Sequence[Record], *, against_paper: bool = False, reference: str | None = None) -> pd.DataFrame:
     """Return the records in long form; scores of failed cells are missing.
 
-    The p-values are of the comparison with the reference, or with the column's best model if none is named.
+    The p-values belong to the comparison with the reference, or with the best model on the task if none is named.
     """
-    cells: dict[int, dict[str, Any]] = {}
-    for analysis in analyse_groups(group_results(results), reference):
-        cells |= _describe_cells(analysis)
-    frame = pd.DataFrame([_row(result) | cells.get(id(result), {}) for result in results], columns=list(COLUMNS))
+    described: dict[int, dict[str, Any]] = {}
+    for analysis in analyse_groups(group_results(records), reference):
+        described |= _describe_results(analysis)
+    frame = pd.DataFrame(
+        [_make_row(record) | described.get(id(record), {}) for record in records], columns=list(COLUMNS)
+    )
     # Failed cells have no scores; whole numbers stay whole numbers beside a missing one.
     frame = frame.astype(dict.fromkeys(("best_epoch", "epochs", "parameters"), "Int64"))
     if against_paper:
-        printed = {(task.name, model): figure for task in TASKS for model, figure in task.paper.items()}
-        frame["paper_accuracy"] = [
-            printed.get((result.identity.task, result.identity.model.name)) if result.identity.measure == "accuracy" else None
-            for result in results
-        ]
+        frame["paper_accuracy"] = _list_paper_accuracies(records)
         frame["difference"] = frame["test_accuracy"] - pd.to_numeric(frame["paper_accuracy"])
     return frame
 
 
-def make_wide_frame(results: Sequence[Record]) -> pd.DataFrame:
+def make_wide_frame(records: Sequence[Record]) -> pd.DataFrame:
     """Return mean test accuracies: a row per data set, preset and model, labelled as in the table; tasks across."""
     rows, tasks = [], dict[str, None]()
-    for group in group_results(results):
-        first = group.results[0]
+    for group in group_results(records):
+        identity = group.records[0].identity
         tasks |= dict.fromkeys(group.families)
         for model in group.models:
-            accuracies = {task: cell.accuracy for task, cell in model.cells.items()}
-            rows.append({"data": first.identity.data.name, "preset": first.identity.preset, "label": model.label} | accuracies)
+            row = {"data": identity.data.name, "preset": identity.preset, "label": model.label}
+            rows.append(row | {task: result.accuracy for task, result in model.results.items()})
     frame = pd.DataFrame(rows, columns=["data", "preset", "label", *tasks])
     return frame.set_index(["data", "preset", "label"]).astype(float)
 
 
-def _describe_cells(analysis: Analysis) -> dict[int, dict[str, Any]]:
-    """Return what is known of each finished record's cell, by the record's identity."""
+def _list_paper_accuracies(records: Sequence[Record]) -> list[float | None]:
+    """Return the paper's figure for each record, None where it has none."""
+    printed = {(task.name, model): figure for task in TASKS for model, figure in task.paper.items()}
+    identities = [record.identity for record in records]
+    return [
+        printed.get((identity.task, identity.model.name)) if identity.measure == "accuracy" else None
+        for identity in identities
+    ]
+
+
+def _describe_results(analysis: Analysis) -> dict[int, dict[str, Any]]:
+    """Return the columns over all seeds for each finished record, by the record's id()."""
     described: dict[int, dict[str, Any]] = {}
     for model in analysis.group.models:
-        for task, cell in model.cells.items():
+        for task, result in model.results.items():
             columns: dict[str, Any] = {
-                "mean_accuracy": cell.accuracy,
-                "low": 100 * cell.interval.low,
-                "high": 100 * cell.interval.high,
+                "mean_accuracy": result.accuracy,
+                "low": 100 * result.interval.low,
+                "high": 100 * result.interval.high,
                 "best": (model.label, task) in analysis.best,
             }
             if verdict := analysis.verdicts.get((model.label, task)):
@@ -105,38 +115,39 @@ def _describe_cells(analysis: Analysis) -> dict[int, dict[str, Any]]:
                 columns |= {"compared_with": other, "p": verdict.p, "p_holm": verdict.p_holm}
             if task in model.controls:
                 control = model.controls[task].accuracy
-                columns |= {"control_accuracy": control, "selectivity": model.selectivity(task)}
+                columns |= {"control_accuracy": control, "selectivity": model.compute_selectivity(task)}
             if task in model.descriptions:
-                columns |= _describe_code(model.descriptions[task])
-            described |= dict.fromkeys(map(id, cell.records), columns)
+                columns |= _describe_length(model.descriptions[task])
+            described |= dict.fromkeys(map(id, result.records), columns)
     return described
 
 
-def _describe_code(code: DescriptionLength | MeanDescriptionLength) -> dict[str, Any]:
-    """Return a description length by the columns' names; in bits."""
-    return {"codelength": code.bits, "uniform_codelength": code.uniform_bits, "compression": code.compression}
+def _describe_length(length: DescriptionLength | MeanDescriptionLength) -> dict[str, Any]:
+    """Return the columns of a description length, in bits."""
+    return {"codelength": length.bits, "uniform_codelength": length.uniform_bits, "compression": length.compression}
 
 
-def _row(result: Record) -> dict[str, Any]:
-    scores = result.scores
+def _make_row(record: Record) -> dict[str, Any]:
+    """Return the columns that describe one record alone."""
+    identity, timing, scores = record.identity, record.timing, record.scores
     row: dict[str, Any] = {
-        "data": result.identity.data.name,
-        "data_sha256": result.identity.data.sha256,
-        "datasheet": result.identity.data.datasheet,
-        "preset": result.identity.preset,
-        "task": result.identity.task,
-        "family": result.identity.family,
-        "model": result.identity.model.name,
-        "label": result.identity.model.label,
-        "seed": result.identity.seed,
-        "status": result.status,
-        "seconds": result.timing.seconds,
-        "tokens_per_second": result.timing.tokens_per_second,
-        "finished_at": result.timing.finished_at,
-        "settings": result.identity.settings,
-        "error": result.error,
-        "key": result.key,
-        "measure": result.identity.measure,
+        "data": identity.data.name,
+        "data_sha256": identity.data.sha256,
+        "datasheet": identity.data.datasheet,
+        "preset": identity.preset,
+        "task": identity.task,
+        "family": identity.family,
+        "model": identity.model.name,
+        "label": identity.model.label,
+        "seed": identity.seed,
+        "status": record.status,
+        "seconds": timing.seconds,
+        "tokens_per_second": timing.tokens_per_second,
+        "finished_at": timing.finished_at,
+        "settings": identity.settings,
+        "error": record.error,
+        "key": record.key,
+        "measure": identity.measure,
     }
     if scores is not None:
         row |= {
@@ -148,5 +159,5 @@ def _row(result: Record) -> dict[str, Any]:
             "parameters": scores.parameters,
         }
         if scores.description is not None:
-            row |= _describe_code(scores.description)
+            row |= _describe_length(scores.description)
     return row

@@ -1,4 +1,4 @@
-"""Records in groups: a table for each data set and preset, in it a row for each model, in that a cell for each task.
+"""Records in groups: a table for each data set and preset, a row for each model, and in it one result for each task.
 
 Results of different data, or of different presets, never share a table.
 """
@@ -14,135 +14,148 @@ import numpy as np
 
 from probing.errors import ProbingError, unknown
 from probing.registry import AGGREGATORS
-from probing.results.record import DescriptionLength, Record, Scores
-from probing.results.store import Store
-from probing.statistics.intervals import Interval, accuracy_interval, difference_interval, wilson_interval
-from probing.statistics.resampling import Right, Sample
-from probing.tasks.table import COUNTERPARTS, FAMILIES, TASKS
+from probing.results import UNTRAINED, DescriptionLength, Record, Scores, Store
+from probing.statistics import Interval, Right, Sample, accuracy_interval, difference_interval, wilson_interval
+from probing.tasks import COUNTERPARTS, FAMILIES, TASKS
 
 AVERAGE = "Avg."
-"""The column after the tasks'."""
+"""Name of the column that follows the tasks."""
+
+ModelKey = tuple[str, str, str]
+"""Registered name, version and settings of a model; records that share all three share a row."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cell:
-    """One model on one task: the finished records of its seeds, and which test sentences each has right."""
+class TaskResult:
+    """Result of one model on one task: the finished records of all seeds, and the sentences that each has right."""
 
     records: Sequence[Record]
+    """Finished records, ordered by seed."""
     scores: Sequence[Scores]
+    """Scores of the records, in the same order."""
     sample: Sample
+    """Right and wrong answers of all seeds, from which intervals and paired tests are computed."""
     gold: tuple[tuple[str, ...], bytes]
-    """The labels, and each test sentence's place among them: what must agree where models are paired."""
+    """Labels, and the index of each test sentence's label as int32; two models are compared only if both agree."""
     interval: Interval
+    """95 % interval of the accuracy, as a share."""
 
     @property
     def right(self) -> Right:
-        """(seeds, sentences)"""
+        """Whether each answer is right, of shape (seeds, sentences)."""
         return self.sample.right
 
     @property
     def accuracy(self) -> float:
-        """The mean over seeds, in percent."""
+        """Test accuracy in percent, the mean over seeds."""
         return statistics.fmean(scores.test_accuracy for scores in self.scores)
 
     @property
     def majority(self) -> float:
+        """Test accuracy of always guessing the most frequent training label, in percent."""
         return self.scores[0].majority_accuracy
 
     @property
     def majority_interval(self) -> Interval:
+        """95 % interval of the majority baseline, as a share."""
         return wilson_interval(self.majority / 100, self.right.shape[1])
 
 
 @dataclass(frozen=True, slots=True)
 class MeanDescriptionLength:
-    """What one model needs to code the training labels of one task, the mean over seeds."""
+    """Description length of one task's training labels under one model, the mean over seeds."""
 
     bits: float
+    """Codelength of the labels under the model."""
     uniform_bits: float
+    """Codelength of the labels under the uniform code."""
 
     @property
     def compression(self) -> float:
+        """Uniform codelength divided by the model's own."""
         return self.uniform_bits / self.bits if self.bits else 1.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Model:
-    """A row: one model with one way of being set up."""
+class ModelResults:
+    """Results of one model with one set of settings: a row of the table."""
 
     label: str
-    """As tables call it: by what sets it apart from others of the same name."""
+    """Name in tables, with whatever distinguishes the model from others of the same label."""
     name: str
-    """As it is registered."""
-    results: Sequence[Record]
-    """Of accuracy, with the failed ones."""
-    cells: Mapping[str, Cell]
-    """By task; what has not been measured is missing."""
-    others: Sequence[Record] = ()
-    """Of other measures, with the failed ones."""
-    controls: Mapping[str, Cell] = field(default_factory=dict)
-    """By task: the same model on random labels."""
+    """Registered name."""
+    records: Sequence[Record]
+    """Records of accuracy, failed ones included."""
+    results: Mapping[str, TaskResult]
+    """Result on each task; a task without a finished record is missing."""
+    other_records: Sequence[Record] = ()
+    """Records of the other measures, failed ones included."""
+    controls: Mapping[str, TaskResult] = field(default_factory=dict)
+    """Result on each task when its labels are random."""
     descriptions: Mapping[str, MeanDescriptionLength] = field(default_factory=dict)
-    """By task."""
+    """Description length of each task's labels."""
 
-    def selectivity(self, task: str) -> float | None:
-        """Return accuracy - control accuracy in percentage points, if both have been measured."""
-        if task not in self.cells or task not in self.controls:
+    def compute_selectivity(self, task: str) -> float | None:
+        """Return accuracy - control accuracy in percentage points, or None unless both have been measured."""
+        if task not in self.results or task not in self.controls:
             return None
-        return self.cells[task].accuracy - self.controls[task].accuracy
+        return self.results[task].accuracy - self.controls[task].accuracy
 
-    def selectivity_interval(self, task: str) -> Interval:
-        """Return the interval of the selectivity as a share: the two are measured on different sentences."""
-        measured = (self.cells[task], self.controls[task])
-        return difference_interval([cell.accuracy / 100 for cell in measured], [cell.interval for cell in measured])
+    def compute_selectivity_interval(self, task: str) -> Interval:
+        """Return the 95 % interval of the selectivity, as a share; the two accuracies are on different sentences."""
+        pair = (self.results[task], self.controls[task])
+        return difference_interval([result.accuracy / 100 for result in pair], [result.interval for result in pair])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Group:
-    """What goes into one table."""
+class ResultGroup:
+    """Results that share one table: those of one data set and preset."""
 
-    results: Sequence[Record]
+    records: Sequence[Record]
+    """Records of accuracy, failed ones included."""
     families: Mapping[str, str]
-    """Task -> family, in the table's order."""
-    models: Sequence[Model]
+    """Family of each task, in the table's order."""
+    models: Sequence[ModelResults]
+    """Rows of the table, in its order."""
 
     @property
     def columns(self) -> list[str]:
+        """Columns of the table: the tasks, and their average if there are several."""
         return [*self.families, AVERAGE] if len(self.families) > 1 else list(self.families)
 
-    def find(self, name: str) -> list[Model]:
-        """Return the models that a label or a registered name stands for, in any case; labels come first."""
+    def find(self, name: str) -> list[ModelResults]:
+        """Return the models of this label, or else those of this registered name; case does not matter."""
         wanted = name.lower()
         labelled = [model for model in self.models if model.label.lower() == wanted]
         return labelled or [model for model in self.models if model.name.lower() == wanted]
 
 
 def load_records(folder: Path, on_damaged: Callable[[str], None]) -> list[Record]:
-    """Return a folder's records; where there is nothing to report, say what to run."""
-    results = Store(folder).load(on_damaged)
-    if not results:
+    """Return a folder's records; if it has no accuracies, the error names the command to run."""
+    records = Store(folder).load(on_damaged)
+    if not records:
         raise ProbingError(f"{folder}: no results there. Run `probe run --task all --aggregator all` first")
-    if all(result.identity.measure != "accuracy" for result in results):
+    if all(record.identity.measure != "accuracy" for record in records):
         raise ProbingError(
             f"{folder}: no accuracies there, only controls or description lengths. "
             "Run the same `probe run` command to its end"
         )
-    return results
+    return records
 
 
-def group_results(results: Sequence[Record]) -> list[Group]:
-    """Return a group for every data set and preset; records of other measures go with those of accuracy."""
+def group_results(records: Sequence[Record]) -> list[ResultGroup]:
+    """Return a group for every data set and preset; records of other measures join those of accuracy."""
     groups = []
-    for members in _split_by_data(results):
-        measured = [result for result in members if result.identity.measure == "accuracy"]
-        others = [result for result in members if result.identity.measure != "accuracy"]
+    for members in _split_by_data(records):
+        measured = [record for record in members if record.identity.measure == "accuracy"]
+        others = [record for record in members if record.identity.measure != "accuracy"]
         if measured:
-            groups.append(Group(measured, _order_tasks(measured), _make_models(measured, others)))
+            groups.append(ResultGroup(measured, _order_tasks(measured), _make_models(measured, others)))
     return groups
 
 
-def find_model(groups: Sequence[Group], name: str) -> list[Model | None]:
-    """Return for each group the one model that a name stands for, or none; it must be in one of them."""
+def find_model(groups: Sequence[ResultGroup], name: str) -> list[ModelResults | None]:
+    """Return each group's model of this label or registered name; at least one group must have it, and only once."""
     found = [group.find(name) for group in groups]
     if not any(found):
         raise unknown("model", name, dict.fromkeys(model.label for group in groups for model in group.models))
@@ -153,123 +166,146 @@ def find_model(groups: Sequence[Group], name: str) -> list[Model | None]:
     return [models[0] if models else None for models in found]
 
 
-def _split_by_data(results: Sequence[Record]) -> list[list[Record]]:
-    """Split records so that in each group a task always has the same file."""
+def flatten_settings(record: Record) -> dict[str, object]:
+    """Return a record's settings, named as section.name."""
+    sections = record.identity.settings.items()
+    return {f"{section}.{name}": value for section, values in sections for name, value in values.items()}
+
+
+def _split_by_data(records: Sequence[Record]) -> list[list[Record]]:
+    """Split records so that a task has the same file throughout a group."""
     groups: list[tuple[tuple[str, str | None, str], dict[str, str], list[Record]]] = []
-    for result in sorted(results, key=lambda r: (r.identity.data.name, r.identity.preset, r.timing.finished_at, r.key)):
-        name = (result.identity.data.name, result.identity.data.datasheet, result.identity.preset)
-        for group_name, files, members in groups:
-            if group_name == name and files.setdefault(result.identity.task, result.identity.data.sha256) == result.identity.data.sha256:
-                members.append(result)
+    for record in sorted(records, key=_order_record):
+        task, data = record.identity.task, record.identity.data
+        title = (data.name, data.datasheet, record.identity.preset)
+        for group_title, files, members in groups:
+            if group_title == title and files.setdefault(task, data.sha256) == data.sha256:
+                members.append(record)
                 break
         else:
-            groups.append((name, {result.identity.task: result.identity.data.sha256}, [result]))
+            groups.append((title, {task: data.sha256}, [record]))
     return [members for _, _, members in groups]
 
 
-def _order_tasks(results: Sequence[Record]) -> dict[str, str]:
-    """Return task -> family, in the order of the paper's table, a user's own tasks last."""
-    known = [task.name for task in TASKS + COUNTERPARTS]
-    found = {result.identity.task: result.identity.family for result in results}
+def _order_record(record: Record) -> tuple[str, str, str, str]:
+    """Return the key by which records are sorted before they are grouped."""
+    return record.identity.data.name, record.identity.preset, record.timing.finished_at, record.key
 
-    def place(task: str) -> tuple[int, int, str]:
+
+def _order_tasks(records: Sequence[Record]) -> dict[str, str]:
+    """Return the family of each task, in the order of the paper's table; a user's own tasks come last."""
+    known = [task.name for task in TASKS + COUNTERPARTS]
+    found = {record.identity.task: record.identity.family for record in records}
+
+    def order(task: str) -> tuple[int, int, str]:
         families: Sequence[str] = FAMILIES
         return (families.index(found[task]), known.index(task) if task in known else len(known), task)
 
-    return {task: found[task] for task in sorted(found, key=place)}
+    return {task: found[task] for task in sorted(found, key=order)}
 
 
-def _make_models(results: Sequence[Record], others: Sequence[Record]) -> list[Model]:
-    """Return the rows: a model with one way of being set up, labelled by what sets it apart."""
-    groups, other_groups = _split_by_model(results), _split_by_model(others)
-    builtins = list(AGGREGATORS.builtins)
-
-    def place(key: tuple[str, str, str]) -> tuple[int, str, str, str]:
-        name = key[0].removesuffix(" untrained")  # a control stands below its model
-        return (builtins.index(name) if name in builtins else len(builtins), *key)
-
-    ordered = sorted(groups, key=place)
-    settings = {key: flatten_settings(groups[key][0]) for key in ordered}
+def _make_models(records: Sequence[Record], other_records: Sequence[Record]) -> list[ModelResults]:
+    """Return the rows of a table, in its order."""
+    by_model, others_by_model = _split_by_model(records), _split_by_model(other_records)
+    labels = _label_models({key: by_model[key][0] for key in sorted(by_model, key=_order_model)})
     models = []
-    for key in ordered:
-        label = groups[key][0].identity.model.label
-        twins = [settings[other] for other in ordered if groups[other][0].identity.model.label == label]
-        differing = [name for name in settings[key] if len({str(twin.get(name)) for twin in twins}) > 1]
-        marks = [f"{name.partition('.')[2]}={settings[key][name]}" for name in differing]
-        same = [k for k in ordered if k != key and groups[k][0].identity.model.label == label and settings[k] == settings[key]]
-        if any(other[0] != key[0] for other in same):
-            marks.append(key[0])
-        if any(other[0] == key[0] for other in same):
-            marks.append(f"version {key[1][:8]}")
-        full_label = f"{label} ({', '.join(marks)})" if marks else label
-        other = other_groups.get(key, [])
+    for key, label in labels.items():
+        others = others_by_model.get(key, [])
         models.append(
-            Model(
-                full_label,
-                key[0],
-                groups[key],
-                _make_cells(groups[key]),
-                other,
-                _make_cells([result for result in other if result.identity.measure == "random-labels"]),
-                _make_descriptions(other),
+            ModelResults(
+                label=label,
+                name=key[0],
+                records=by_model[key],
+                results=_make_results(by_model[key]),
+                other_records=others,
+                controls=_make_results([record for record in others if record.identity.measure == "random-labels"]),
+                descriptions=_make_descriptions(others),
             )
         )
     return models
 
 
-def _split_by_model(results: Sequence[Record]) -> dict[tuple[str, str, str], list[Record]]:
-    groups: dict[tuple[str, str, str], list[Record]] = {}
+def _split_by_model(records: Sequence[Record]) -> dict[ModelKey, list[Record]]:
+    """Return the records of each model."""
+    by_model: dict[ModelKey, list[Record]] = {}
     spelled: dict[int, str] = {}  # records that were read together share their settings
-    for result in results:
-        settings = spelled.get(id(result.identity.settings)) or repr(flatten_settings(result))
-        spelled[id(result.identity.settings)] = settings
-        groups.setdefault((result.identity.model.name, result.identity.model.version, settings), []).append(result)
-    return groups
+    for record in records:
+        identity = record.identity
+        settings = spelled.get(id(identity.settings)) or repr(flatten_settings(record))
+        spelled[id(identity.settings)] = settings
+        by_model.setdefault((identity.model.name, identity.model.version, settings), []).append(record)
+    return by_model
 
 
-def flatten_settings(result: Record) -> dict[str, object]:
-    """Return the settings by section.name."""
-    return {f"{section}.{name}": value for section, values in result.identity.settings.items() for name, value in values.items()}
+def _order_model(key: ModelKey) -> tuple[int, str, str, str]:
+    """Return the key by which rows are sorted: built-in aggregators first, an untrained control below its model."""
+    builtins = list(AGGREGATORS.builtins)
+    name = key[0].removesuffix(UNTRAINED)
+    return (builtins.index(name) if name in builtins else len(builtins), *key)
 
 
-def _make_cells(results: Sequence[Record]) -> dict[str, Cell]:
+def _label_models(first_records: Mapping[ModelKey, Record]) -> dict[ModelKey, str]:
+    """Return the label of each model, with whatever distinguishes it from others of the same label."""
+    settings = {key: flatten_settings(record) for key, record in first_records.items()}
+    labels = {}
+    for key, record in first_records.items():
+        label = record.identity.model.label
+        namesakes = [other for other, first in first_records.items() if first.identity.model.label == label]
+        differing = [name for name in settings[key] if len({str(settings[one].get(name)) for one in namesakes}) > 1]
+        marks = [f"{name.partition('.')[2]}={settings[key][name]}" for name in differing]
+        alike = [other for other in namesakes if other != key and settings[other] == settings[key]]
+        if any(other[0] != key[0] for other in alike):
+            marks.append(key[0])
+        if any(other[0] == key[0] for other in alike):
+            marks.append(f"version {key[1][:8]}")
+        labels[key] = f"{label} ({', '.join(marks)})" if marks else label
+    return labels
+
+
+def _make_results(records: Sequence[Record]) -> dict[str, TaskResult]:
+    """Return a model's result on each task that has a finished record."""
     by_task: dict[str, list[tuple[Record, Scores]]] = {}
-    for result in results:
-        if result.scores is not None:
-            by_task.setdefault(result.identity.task, []).append((result, result.scores))
-    return {task: _make_cell(sorted(pairs, key=lambda pair: pair[0].identity.seed)) for task, pairs in by_task.items()}
-
-
-def _make_descriptions(results: Sequence[Record]) -> dict[str, MeanDescriptionLength]:
-    by_task: dict[str, list[DescriptionLength]] = {}
-    for result in results:
-        if result.scores is not None and result.scores.description is not None:
-            by_task.setdefault(result.identity.task, []).append(result.scores.description)
+    for record in records:
+        if record.scores is not None:
+            by_task.setdefault(record.identity.task, []).append((record, record.scores))
     return {
-        task: MeanDescriptionLength(statistics.fmean(one.bits for one in found), found[0].uniform_bits)
-        for task, found in by_task.items()
+        task: _make_result(sorted(pairs, key=lambda pair: pair[0].identity.seed)) for task, pairs in by_task.items()
     }
 
 
-def _make_cell(pairs: Sequence[tuple[Record, Scores]]) -> Cell:
+def _make_descriptions(records: Sequence[Record]) -> dict[str, MeanDescriptionLength]:
+    """Return a model's description length on each task where it was measured."""
+    by_task: dict[str, list[DescriptionLength]] = {}
+    for record in records:
+        if record.scores is not None and record.scores.description is not None:
+            by_task.setdefault(record.identity.task, []).append(record.scores.description)
+    return {
+        task: MeanDescriptionLength(statistics.fmean(length.bits for length in lengths), lengths[0].uniform_bits)
+        for task, lengths in by_task.items()
+    }
+
+
+def _make_result(pairs: Sequence[tuple[Record, Scores]]) -> TaskResult:
+    """Return a model's result on one task from the finished records of its seeds, which must have the same labels."""
     first, first_scores = pairs[0]
     labels = list(first_scores.classes)
-    for result, scores in pairs:
+    for record, scores in pairs:
+        identity = record.identity
         if len(scores.gold) != len(scores.predictions) or not scores.gold:
             raise ProbingError(
-                f"the record of {result.identity.task} {result.identity.model.label} seed {result.identity.seed} has {len(scores.gold)} test "
-                f"labels and {len(scores.predictions)} predictions. Run the cell again with --force"
+                f"the record of {identity.task} {identity.model.label} seed {identity.seed} has {len(scores.gold)} "
+                f"test labels and {len(scores.predictions)} predictions. Run the cell again with --force"
             )
         if scores.gold != first_scores.gold or list(scores.classes) != labels:
-            seeds = ", ".join(str(result.identity.seed) for result, _ in pairs)
+            seeds = ", ".join(str(record.identity.seed) for record, _ in pairs)
             raise ProbingError(
-                f"the records of {first.identity.task} {first.identity.model.label}, seeds {seeds}, have different test labels for the "
-                "same file. Run the cells again with --force"
+                f"the records of {first.identity.task} {first.identity.model.label}, seeds {seeds}, have different "
+                "test labels for the same file. Run the cells again with --force"
             )
     gold = np.asarray(first_scores.gold, dtype=np.int32)
     sample = Sample(np.stack([np.asarray(scores.predictions) for _, scores in pairs]) == first_scores.gold)
-    return Cell(
-        records=[result for result, _ in pairs],
+    return TaskResult(
+        records=[record for record, _ in pairs],
         scores=[scores for _, scores in pairs],
         sample=sample,
         gold=(tuple(labels), gold.tobytes()),

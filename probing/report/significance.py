@@ -1,4 +1,4 @@
-"""Models against one another: paired comparisons of a table's columns, corrected for their number."""
+"""Models against one another: paired comparisons in each column of a table, corrected for their number."""
 
 from __future__ import annotations
 
@@ -8,83 +8,99 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from probing.report.grouping import AVERAGE, Group, Model, find_model
-from probing.statistics.comparisons import Comparison, Test, average_comparisons, compare, holm
+from probing.report.grouping import AVERAGE, ModelResults, ResultGroup, find_model
+from probing.statistics import Comparison, Test, average_comparisons, compare, holm
 
 LEVEL = 0.05
+"""Level of significance; one dagger marks it."""
 STRICT_LEVEL = 0.01
+"""Level of significance that a double dagger marks."""
 TESTS: Mapping[Test, str] = {
     "mcnemar": "McNemar's exact test",
     "randomisation": "approximate randomisation",
     "bootstrap": "hierarchical bootstrap over seeds and sentences",
 }
+"""Name of each test in tables."""
 
 Key = TypeVar("Key", bound=Hashable)
 
 
 def format_difference(points: float) -> str:
-    """Return a difference with its sign; -0.00 would claim one where there is none."""
+    """Return a difference with its sign and two decimals; one that rounds to zero has no minus."""
     return f"{round(points, 2) + 0.0:+.2f}"
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One model against another in one column; percentage points, first - second."""
+    """Outcome of comparing one model with another in one column; differences are first - second."""
 
     difference: float
+    """Difference in percentage points."""
     low: float
+    """Lower end of its 95 % interval."""
     high: float
+    """Upper end of its 95 % interval."""
     p: float
+    """P-value of this comparison alone."""
     p_holm: float
+    """P-value after Holm's correction over all comparisons made together."""
     test: Test
+    """Test that the p-value comes from."""
 
     @property
     def better(self) -> bool:
+        """Whether the first model is significantly better."""
         return self.difference > 0 and self.p_holm < LEVEL
 
     @property
     def worse(self) -> bool:
+        """Whether the first model is significantly worse."""
         return self.difference < 0 and self.p_holm < LEVEL
 
     @property
     def interval(self) -> str:
+        """Text of the 95 % interval."""
         return f"[{format_difference(self.low)}, {format_difference(self.high)}]"
 
     @property
     def mark(self) -> str:
+        """Dagger or double dagger if the difference is significant."""
         if self.p_holm < STRICT_LEVEL:
             return "‡"
         return "†" if self.p_holm < LEVEL else ""
 
 
 def judge(comparisons: Mapping[Key, Comparison], *, supposed: float = 0.0, of: int | None = None) -> dict[Key, Verdict]:
-    """Return what some comparisons say when they are made together, or were chosen out of more.
+    """Return the verdict on each comparison, corrected for the number of comparisons made.
 
-    `supposed` is a difference in percentage points.
+    `supposed` is the difference in percentage points that is tested against. `of` is the number of comparisons that
+    these were chosen from, if it is larger than theirs.
     """
-    p_values = [one.p_bootstrap(supposed / 100) if supposed else one.p for one in comparisons.values()]
+    p_values = [comparison.p_bootstrap(supposed / 100) if supposed else comparison.p for comparison in comparisons.values()]
     corrected = holm(p_values, of=of)
     verdicts = {}
-    for (key, one), p, p_holm in zip(comparisons.items(), p_values, corrected, strict=True):
-        low, high = 100 * one.interval.low, 100 * one.interval.high
-        test: Test = "bootstrap" if supposed else one.test
-        verdicts[key] = Verdict(100 * one.difference - supposed, low - supposed, high - supposed, p, p_holm, test)
+    for (key, comparison), p, p_holm in zip(comparisons.items(), p_values, corrected, strict=True):
+        low, high = 100 * comparison.interval.low, 100 * comparison.interval.high
+        test: Test = "bootstrap" if supposed else comparison.test
+        difference = 100 * comparison.difference - supposed
+        verdicts[key] = Verdict(difference, low - supposed, high - supposed, p, p_holm, test)
     return verdicts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparer:
-    """The comparisons within one group, each made once."""
+    """Comparisons within one group, each of which is made once."""
 
-    group: Group
+    group: ResultGroup
     incomparable: dict[str, None] = field(default_factory=dict)
-    """What could not be compared, in words, in the order of asking."""
+    """Sentences on the comparisons that were impossible, in the order in which they were asked for."""
     made: dict[tuple[str, str, str], Comparison | None] = field(default_factory=dict)
+    """Comparison of two labels in a column; None if it is impossible."""
 
-    def compare(self, first: Model, second: Model, column: str) -> Comparison | None:
+    def compare(self, first: ModelResults, second: ModelResults, column: str) -> Comparison | None:
         """Compare two models in one column, if both have been measured there on the same test sentences.
 
-        Two models are compared once: the other way round, the same draws say the opposite.
+        The comparison in the opposite order is the same one with its sign changed, not a new random draw.
         """
         labels = [model.label for model in self.group.models]
         if labels.index(first.label) > labels.index(second.label):
@@ -95,57 +111,61 @@ class Comparer:
             self.made[key] = (
                 self._compare_averages(first, second)
                 if column == AVERAGE
-                else self._compare_cells(first, second, column)
+                else self._compare_on_task(first, second, column)
             )
         return self.made[key]
 
-    def _compare_cells(self, first: Model, second: Model, task: str) -> Comparison | None:
-        ours, theirs = first.cells.get(task), second.cells.get(task)
-        if ours is None or theirs is None:
+    def _compare_on_task(self, first: ModelResults, second: ModelResults, task: str) -> Comparison | None:
+        first_result, second_result = first.results.get(task), second.results.get(task)
+        if first_result is None or second_result is None:
             return None
-        if ours.gold != theirs.gold:
+        if first_result.gold != second_result.gold:
             self.incomparable[
                 f"{first.label} and {second.label} have different test labels on {task}: not compared"
             ] = None
             return None
-        return compare(ours.sample, theirs.sample, stream=zlib.crc32(task.encode()))
+        return compare(first_result.sample, second_result.sample, stream=zlib.crc32(task.encode()))
 
-    def _compare_averages(self, first: Model, second: Model) -> Comparison | None:
+    def _compare_averages(self, first: ModelResults, second: ModelResults) -> Comparison | None:
         made = [self.compare(first, second, task) for task in self.group.families]
-        comparisons = [one for one in made if one is not None]
+        comparisons = [comparison for comparison in made if comparison is not None]
         return average_comparisons(comparisons) if len(comparisons) == len(made) else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Analysis:
-    """What can be said about one group's models beside their means."""
+    """Comparisons of one group's models with the best of each column, or with a reference."""
 
-    group: Group
-    reference: Model | None
-    """The model that the others are compared with; without one, it is the best of each column."""
+    group: ResultGroup
+    reference: ModelResults | None
+    """Model that the others are compared with; if it is None, they are compared with the best of each column."""
     verdicts: Mapping[tuple[str, str], Verdict]
-    """By label and column: a model against the reference, or against the column's best."""
+    """Verdict for each label and column: the model against the reference, or against the column's best."""
     best: frozenset[tuple[str, str]]
-    """The label and column of the best of each column, and of all that are not significantly worse."""
+    """Labels and columns of each column's best model and of all that are not significantly worse."""
     leaders: Mapping[str, str]
-    """Column -> label of its best model."""
+    """Label of the best model of each column."""
     tests: Sequence[Test]
-    """What the p-values are by."""
+    """Tests that the p-values come from."""
     comparer: Comparer
 
 
-def analyse(group: Group, reference: Model | None = None) -> Analysis:
+def analyse(group: ResultGroup, reference: ModelResults | None = None) -> Analysis:
     """Compare a group's models with the best of each column, and with a reference if there is one."""
     comparer = Comparer(group)
-    means = {(model.label, column): mean for model in group.models for column, mean in average(model, group).items()}
-    leaders: dict[str, Model] = {}
+    means = {
+        (model.label, column): mean
+        for model in group.models
+        for column, mean in compute_accuracies(model, group).items()
+    }
+    leaders: dict[str, ModelResults] = {}
     pairs = 0
     for column in group.columns:
         measured = [model for model in group.models if (model.label, column) in means]
         if measured:
             leaders[column] = max(measured, key=lambda model: means[model.label, column])
         pairs += math.comb(len(measured), 2)
-    # Any of a column's models could have come out best: it is as if all had been compared with all.
+    # Any of a column's models could have come out best, so the correction counts all pairs.
     against_best = judge(_compare_with(leaders, comparer), of=pairs)
     verdicts = against_best
     if reference is not None:
@@ -154,7 +174,7 @@ def analyse(group: Group, reference: Model | None = None) -> Analysis:
     def is_best(label: str, column: str) -> bool:
         leader = leaders[column].label
         verdict = against_best.get((label, column))
-        if verdict is None:  # the leader itself, or one that it cannot be compared with
+        if verdict is None:  # the leader itself, or a model that cannot be compared with it
             return round(means[label, column], 2) == round(means[leader, column], 2)
         return not verdict.worse
 
@@ -170,26 +190,27 @@ def analyse(group: Group, reference: Model | None = None) -> Analysis:
     )
 
 
-def judge_against(reference: Model, comparer: Comparer) -> dict[tuple[str, str], Verdict]:
-    """Return what a group's other models are against one of them, by label and column."""
+def judge_against(reference: ModelResults, comparer: Comparer) -> dict[tuple[str, str], Verdict]:
+    """Return the verdict on each other model of the group against a reference, by label and column."""
     return judge(_compare_with(dict.fromkeys(comparer.group.columns, reference), comparer))
 
 
-def analyse_groups(groups: Sequence[Group], reference: str | None) -> list[Analysis]:
-    """Compare the models of each group with the one that is named, or with the best."""
+def analyse_groups(groups: Sequence[ResultGroup], reference: str | None) -> list[Analysis]:
+    """Compare the models of each group with the one that is named, or with the best of each column."""
     references = find_model(groups, reference) if reference is not None else [None] * len(groups)
     return [analyse(group, model) for group, model in zip(groups, references, strict=True)]
 
 
-def average(model: Model, group: Group) -> dict[str, float]:
-    """Return a model's accuracies by column; the average only if no task is missing: it would not be comparable."""
-    means = {task: model.cells[task].accuracy for task in group.families if task in model.cells}
+def compute_accuracies(model: ModelResults, group: ResultGroup) -> dict[str, float]:
+    """Return a model's accuracy in each column; the average only if no task is missing, or it is not comparable."""
+    means = {task: model.results[task].accuracy for task in group.families if task in model.results}
     if AVERAGE in group.columns and len(means) == len(group.families):
         means[AVERAGE] = math.fsum(means.values()) / len(means)
     return means
 
 
-def _compare_with(references: Mapping[str, Model], comparer: Comparer) -> dict[tuple[str, str], Comparison]:
+def _compare_with(references: Mapping[str, ModelResults], comparer: Comparer) -> dict[tuple[str, str], Comparison]:
+    """Return the comparison of each model with the column's reference, by label and column."""
     comparisons = {}
     for column, reference in references.items():
         for model in comparer.group.models:

@@ -1,12 +1,14 @@
 """Results: the identity of a cell, its record, the folder that keeps records, and how folders become one."""
 
-from probing.results.identity import CellIdentity, DataIdentity, Measure, ModelIdentity
+from probing.results.identity import FINE_TUNED, UNTRAINED, CellIdentity, DataIdentity, Measure, ModelIdentity
 from probing.results.merging import merge
 from probing.results.record import ADVICE, Counts, DescriptionLength, Record, Scores, Timing, read_record
 from probing.results.store import Store, find_record, uncollected
 
 __all__ = [
     "ADVICE",
+    "FINE_TUNED",
+    "UNTRAINED",
     "CellIdentity",
     "Counts",
     "DataIdentity",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from probing.storage import hash_json, make_name
 from probing.tasks import Family
@@ -16,6 +16,10 @@ FORMAT = 1
 
 Measure = Literal["accuracy", "random-labels", "description-length"]
 """What a cell measures: the task itself, its control with random labels, or the description length of its labels."""
+
+
+UNTRAINED, FINE_TUNED = " untrained", " fine-tuned"
+"""Endings of the names of models: a control with untrained weights, and an encoder that was trained with the head."""
 
 
 class DataIdentity(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -39,6 +43,10 @@ class ModelIdentity(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Name of its row in tables."""
     version: str
     """`built-in`, a plug-in's version, or the hash of its file."""
+
+    def variant(self, ending: str) -> ModelIdentity:
+        """Return the identity of a variant, such as the untrained model."""
+        return structs.replace(self, name=f"{self.name}{ending}", label=f"{self.label},{ending}")
 
 
 class CellIdentity(Struct, frozen=True, kw_only=True):

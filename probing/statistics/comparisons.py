@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 from scipy import special
 
-from probing.statistics.intervals import Interval, _student_quantile, add_parts
+from probing.statistics.intervals import Interval, add_parts, student_quantile
 from probing.statistics.resampling import (
     Floats,
     Part,
@@ -59,13 +59,13 @@ class Comparison:
 
     difference: float
     test: Test
-    """What `p` is by: for one seed each McNemar's, for several the bootstrap, else approximate randomisation."""
+    """Test of `p`: McNemar's for one seed each, the bootstrap for several, else approximate randomisation."""
     draw_deviations: Draw
     parts: tuple[Part, ...]
-    """Of the difference's variance."""
+    """Degrees of freedom of the difference's variance."""
     draw_swapped: Draw
     discordant: tuple[int, int] | None = None
-    """For one seed each: the sentences that only the first, and only the second model has right."""
+    """With one seed each, the numbers of sentences that only the first, and only the second model has right."""
     differing: int = 0
     """Sentences on which the models do not do equally well."""
     squares: float = math.inf
@@ -144,7 +144,7 @@ class Comparison:
     def interval(self) -> Interval:
         """Return the interval of the difference, by Student's t with the bootstrap's variance and freedom."""
         whole = add_parts(self.parts)
-        half = _student_quantile(whole.freedom) * math.sqrt(whole.variance)
+        half = student_quantile(whole.freedom) * math.sqrt(whole.variance)
         return Interval(max(-1.0, self.difference - half), min(1.0, self.difference + half))
 
 

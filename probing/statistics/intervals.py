@@ -1,4 +1,4 @@
-"""."""
+"""Confidence intervals: Wilson's for shares, with the effective sample size; of averages and of differences."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Where a share, or a difference of two, lies with 95 % confidence."""
+    """Interval that contains a share, or a difference of two shares, with 95 % confidence."""
 
     low: float
     high: float
@@ -37,7 +37,7 @@ def add_parts(parts: Sequence[Part]) -> Part:
 
 def wilson_interval(share: float, size: float, *, freedom: float = math.inf) -> Interval:
     """Return Wilson's score interval; with finite degrees of freedom, by Student's quantile instead of the normal."""
-    quantile = _student_quantile(freedom)
+    quantile = student_quantile(freedom)
     weight = quantile**2 / size
     centre = (share + weight / 2) / (1 + weight)
     half = quantile / (1 + weight) * math.sqrt(share * (1 - share) / size + weight / (4 * size))
@@ -75,6 +75,6 @@ def difference_interval(shares: Sequence[float], intervals: Sequence[Interval]) 
     return Interval(first - second - below, first - second + above)
 
 
-def _student_quantile(freedom: float) -> float:
+def student_quantile(freedom: float) -> float:
     upper = (1 + CONFIDENCE) / 2
     return float(special.ndtri(upper) if math.isinf(freedom) else special.stdtrit(freedom, upper))

@@ -1,4 +1,4 @@
-"""What the evidence on a model is, and how it is drawn anew: the hierarchical bootstrap over seeds and sentences.
+"""A model's answers, and how they are resampled: the hierarchical bootstrap over seeds and sentences.
 
 Draws depend on a stream only, so that the same records always give the same report, and are made once for all models
 of a column. Shapes: S seeds, n sentences.
@@ -17,17 +17,17 @@ from scipy import special
 
 RESAMPLES = 10_000
 SEED = 20_190_602
-"""Of the resampling, so that the same records always give the same report."""
+"""Seed of the resampling; it is fixed, so that the same records always give the same report."""
 
 NORMAL = 0.1
 """Up to this ratio E|x|³ / (σ³ √n), which a hundred sentences that differ have, a mean over n sentences is drawn from
 the normal distribution: it is as good as normal (Berry & Esseen)."""
 ROWS = 500
-"""So many resamples of seeds are drawn at once: their numbers stay in the processor's cache."""
+"""Number of resamples of seeds that are drawn at once, so that they stay in the processor's cache."""
 MANY = 32
-"""Of more different differences than these, only the extreme ones are drawn one by one."""
+"""Number of different differences above which only the extreme ones are drawn one by one."""
 NODES = 257
-"""Between so many points the chi-squared distribution is a cubic polynomial: off by 1e-8, and several times as fast."""
+"""Number of points between which the chi-squared distribution is a cubic: exact to 1e-8, several times as fast."""
 
 Right = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -43,19 +43,19 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """One model's answers on one task, and what is asked of them for the interval and each comparison."""
+    """One model's answers on one task, with the figures that intervals and comparisons need."""
 
     right: Right
     """(S seeds, n sentences)"""
 
     @cached_property
     def totals(self) -> npt.NDArray[np.int64]:
-        """How many seeds have each sentence right."""
+        """Number of seeds that have each sentence right."""
         return np.asarray(self.right.sum(axis=0))
 
     @cached_property
     def accuracies(self) -> Floats:
-        """By seed."""
+        """Accuracy of each seed."""
         return np.asarray(np.count_nonzero(self.right, axis=1) / self.right.shape[1])
 
     @cached_property
@@ -77,9 +77,9 @@ class Sample:
 
     @cached_property
     def seed_part(self) -> Part:
-        """What the draw of S seeds adds to the variance of their mean, with the noise of each answer.
+        """Variance of the mean that comes from the draw of S seeds, with the noise of each answer.
 
-        Few seeds can agree by luck: the noise of the answers, which is known much better, is the least there is.
+        Few seeds can agree by luck: the noise of the answers, which is known much better, is a lower bound.
         """
         seeds, sentences = self.right.shape
         between = float(self.accuracies.var(ddof=1)) / seeds
@@ -88,7 +88,7 @@ class Sample:
 
     @property
     def sentence_part(self) -> Part:
-        """What the draw of n sentences adds, without the noise of each answer: the seeds' part has it."""
+        """Variance of the mean from the draw of n sentences, without the noise of each answer, which the seeds have."""
         seeds, sentences = self.right.shape
         if sentences == 1:
             return Part(0.0, math.inf)
@@ -150,7 +150,7 @@ class Sentences:
 
 
 def _is_normal(size: Any, variance: Any, cube: Any) -> Any:
-    """Tell whether the mean of so many values with this variance and E|x|³ is as good as normal."""
+    """Return whether the mean of `size` values with this variance and E|x|³ is as good as normal."""
     return cube <= NORMAL * variance**1.5 * np.sqrt(size)
 
 

@@ -1,4 +1,7 @@
-"""."""
+"""Splits and batches as packed numbers: the tokens of all sentences lie end to end, with no padding between them.
+
+Shapes: T tokens of a batch, B sentences of a batch.
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,4 @@
-"""A task file becomes checked splits, then numbers, then packed batches.
-
-The format is SentEval's: one instance a line, `tr|va|te <TAB> LABEL <TAB> tokens separated by spaces`.
-Packed means that the tokens of all sentences lie end to end, with no padding between them.
-
-Shapes: S sentences of a split, T tokens of a batch, B sentences of a batch.
-"""
+"""A task file as an index of numbers, which is kept in the cache."""
 
 from __future__ import annotations
 
@@ -27,7 +21,7 @@ from probing.tasks.batches import Integers, PackedSplit, SmallIntegers
 from probing.tasks.task_file import SPLITS, OnShare, iterate_instances
 
 INDEX_VERSION = 2
-"""Rises when cached indices change their form."""
+"""Version of the form of cached indices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +33,14 @@ class IndexedTask:
     blob: str
     """Git's SHA-1 of the file, by which SentEval's own files are recognised."""
     labels: tuple[str, ...]
-    """Sorted: a label's place is its class."""
+    """Labels in sorted order: a label's place is its class."""
     words: tuple[str, ...]
     frequencies: Integers
-    """Of the training split's words."""
+    """Frequencies of the training split's words, in falling order."""
     splits: Mapping[str, PackedSplit]
 
     def vocabulary_size(self, *, min_frequency: int, max_vocabulary: int) -> int:
-        """Return how many words a model sees, the unknown word included."""
+        """Return the number of words that a model knows, including the unknown word."""
         return 1 + min(int((self.frequencies >= min_frequency).sum()), max_vocabulary)
 
     def limit(self, split: str, vocabulary_size: int) -> PackedSplit:
@@ -67,14 +61,14 @@ class _Numbering(dict[str, int]):
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """A split while its file is read: four bytes for each token, and no sentence as an object."""
+    """A split while its file is read: four bytes for each token, and no object for a sentence."""
 
     tokens: array[int] = field(default_factory=lambda: array("i"))
     lengths: array[int] = field(default_factory=lambda: array("i"))
     labels: array[int] = field(default_factory=lambda: array("i"))
 
     def pack(self, word_ids: SmallIntegers, label_ids: SmallIntegers) -> PackedSplit:
-        """Return the split under the words' and labels' final numbers; the memory of the tokens is used again."""
+        """Return the split with the final numbers of words and labels; the memory of the tokens is reused."""
         tokens = np.frombuffer(self.tokens, np.int32)
         for part in _cut(tokens):
             part[:] = word_ids[part]
@@ -84,7 +78,7 @@ class _Columns:
 
 
 def _cut(numbers: SmallIntegers) -> Iterator[SmallIntegers]:
-    """Yield views of a long list, so that what is computed from it takes little memory at a time."""
+    """Yield views of a long array, so that computing with it takes little memory at a time."""
     for start in range(0, len(numbers), 1 << 20):
         yield numbers[start : start + (1 << 20)]
 
@@ -126,7 +120,7 @@ def _renumber(numbers: Mapping[str, int], ordered: list[str], *, first: int) -> 
 def load_task(path: Path, on_share: OnShare = lambda share: None) -> IndexedTask:
     """Read, check and index a task file, or take its index from the cache if the same file was read before.
 
-    While it is read, `on_share` is told again and again which share of it has been.
+    While the file is read, `on_share` receives the share that has been read so far.
     """
     sha256, blob = hash_file(path)
     folder = cache_folder("tasks") / f"{sha256}-{INDEX_VERSION}"

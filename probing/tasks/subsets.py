@@ -1,4 +1,4 @@
-"""Which sentences of a task file a model learns from, stops by and is tested on, and by which labels they go.
+"""Subsets of a task file's sentences, with their labels: for training, for early stopping and for testing.
 
 Ordinarily these are the file's own splits and labels. The control task with random labels follows Hewitt & Liang
 (2019), carried over from words to sentences: each sentence type (sequence of tokens) has one fixed label, drawn by a
@@ -23,18 +23,18 @@ from probing.tasks.index import IndexedTask
 from probing.tasks.task_file import SPLITS
 
 SEED = 2019
-"""Of the random labels and samples, whatever the seed of the model: data stay fixed."""
+"""Seed of the random labels and samples; it is fixed, so that all models have the same data."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Subset:
-    """Some sentences of a split, and the labels that they go by."""
+    """Some sentences of a split, and their labels."""
 
     split: str
-    """`tr`, `va` or `te`: where the sentences are."""
+    """Split of the sentences: `tr`, `va` or `te`."""
     labels: Integers
     rows: Integers | None = None
-    """Which ones they are; nothing means all of them."""
+    """Numbers of the sentences in the split; None means all of them."""
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -44,7 +44,7 @@ class Subset:
         return Subset(self.split, self.labels[places], places if self.rows is None else self.rows[places])
 
     def pack(self, split: PackedSplit) -> PackedSplit:
-        """Return the sentences out of their split as numbers."""
+        """Return the sentences as numbers, given their split."""
         if self.rows is None:
             return replace(split, labels=self.labels)
         batch = split.batch(self.rows)
@@ -52,20 +52,20 @@ class Subset:
 
 
 Subsets = Mapping[str, Subset]
-"""What to learn from (`tr`), stop by (`va`) and be tested on (`te`)."""
+"""Subsets for training (`tr`), early stopping (`va`) and testing (`te`)."""
 
 
 def take_splits(task: IndexedTask) -> dict[str, Subset]:
-    """Return the task as its file has it."""
+    """Return the splits and labels of the task file."""
     return {name: Subset(name, task.splits[name].labels) for name in SPLITS}
 
 
 def randomise_labels(task: IndexedTask) -> dict[str, Subset]:
-    """Return the control task: random labels, and samples of the training sentences to stop by and be tested on."""
+    """Return the control task: random labels, and samples of the training sentences as dev and test."""
     train = Subset("tr", _draw_labels(task))
     order = np.random.default_rng(SEED).permutation(len(train))
     test, dev = (min(len(task.splits[name]), len(train)) for name in ("te", "va"))
-    # From both ends, so that the two have sentences in common only where there are too few for both.
+    # From both ends, so that the two overlap only if there are too few sentences for both.
     return {"tr": train, "va": train.take(order[len(order) - dev :]), "te": train.take(order[:test])}
 
 

@@ -30,9 +30,9 @@ class Task:
     """The task file's name without its ending."""
     family: Family
     classes: int
-    """How many labels SentEval's file has; 0 when it depends on the corpus."""
+    """Number of labels in SentEval's file; 0 if it depends on the corpus."""
     asks: str
-    """What is to be predicted, in one line."""
+    """The property to be predicted, in one line."""
     blob: str | None = None
     """Git's SHA-1 of SentEval's file at commit 5d6dc11."""
     paper: dict[str, float] = field(default_factory=dict, hash=False)
@@ -122,7 +122,7 @@ COUNTERPARTS: tuple[Task, ...] = (
         asks="the sequence of the root's dependents (ToCo's counterpart for dependency treebanks)",
     ),
 )
-"""What a dependency treebank gives where the original task needs constituents."""
+"""Tasks for dependency treebanks, in place of the two that need constituents."""
 
 _BY_SPELLING = {spelling.lower(): task for task in TASKS + COUNTERPARTS for spelling in task.spellings}
 
@@ -136,7 +136,7 @@ def get_task(name: str) -> Task:
 
 
 def is_spelling(name: str) -> bool:
-    """Tell whether a name stands for one of the tasks."""
+    """Return whether a name stands for one of the tasks."""
     return name.lower() in _BY_SPELLING
 
 
@@ -152,7 +152,7 @@ def get_tasks(names: Iterable[str]) -> list[Task]:
 
 
 def own_task(path: Path) -> Task:
-    """Return the task of a user's own file: it is called after the file."""
+    """Return the task of a user's own file; it is named after the file."""
     stem = path.stem
     return Task(
         name=stem,

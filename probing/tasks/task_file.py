@@ -1,4 +1,7 @@
-"""."""
+"""A task file in SentEval's format, read and checked.
+
+Each line is an instance: `tr|va|te <TAB> LABEL <TAB> tokens separated by spaces`.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,10 @@ SPLITS = {"tr": "train", "va": "dev", "te": "test"}
 """A line's first field -> the split's name in results and messages."""
 
 MAX_TOKENS = 10_000
-"""Of a sentence: attention over more takes more memory than machines have."""
+"""Largest number of tokens in a sentence: attention over more needs more memory than machines have."""
 
 LINES_BETWEEN_SHARES = 1 << 14
-"""While a file is read: how often it is told how far."""
+"""Number of lines after which the progress of reading is reported."""
 OnShare = Callable[[float], None]
 
 

@@ -1,4 +1,4 @@
-"""Training: the loop, what it minimises, the optimiser, checkpoints and devices."""
+"""Training: the loop, its objectives, the optimiser, checkpoints and devices."""
 
 from probing.training.checkpoints import (
     Checkpoint,

@@ -1,8 +1,8 @@
-"""Checkpoints: what a training needs to go on where it was stopped, to the last digit.
+"""Checkpoints: files from which a stopped training goes on, exact to the last digit.
 
-A checkpoint is one safetensors file; what is not a tensor stands in its header as JSON. It is replaced as a whole, so
-that the one before is there until the new one is. It is read only if its checksum, its cell and its surroundings are
-right, and set aside otherwise.
+A checkpoint is one safetensors file; everything that is not a tensor stands in its header as JSON. It is replaced as a
+whole, so that the old one is there until the new one is. It is used only if its checksum, its cell and its environment
+are right, and set aside otherwise.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ from probing.storage import CHECKPOINTS, parse_json, publish
 
 FORMAT = 2
 MINUTES, FIRST_MINUTES = 3.0, 0.5
-"""Between two checkpoints within an epoch, and before a first one, which shows how long they take."""
+"""Time between two checkpoints within an epoch, and before the first one, which shows how long they take."""
 QUICK_SECONDS, QUICK_BYTES = 1.0, 64 << 20
-"""Of the last checkpoint and of a first one: up to here, one more is written when a run is stopped."""
+"""Longest time of the last checkpoint, and largest size of a first one, for writing another when a run is stopped."""
 UNSOUND = (OSError, SafetensorError, ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)
-"""What reading a file can raise that is damaged, or of something else."""
+"""Errors that reading a damaged or foreign file can raise."""
 
 
 class Resumable(Protocol):
-    """What can be put into a checkpoint and taken out again."""
+    """A state that can be saved in a checkpoint and restored."""
 
     def tensors(self) -> dict[str, Tensor]:
         """Return all tensors of the state, those of the random generators included."""
 
     def facts(self) -> dict[str, Any]:
-        """Return the rest of the state, as JSON knows it."""
+        """Return the rest of the state, as JSON can hold it."""
 
     def restore(self, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
-        """Take over a state; one that does not fit is a ValueError, KeyError or TypeError and changes nothing."""
+        """Restore a state; one that does not fit raises ValueError, KeyError or TypeError and changes nothing."""
 
 
 class Stopwatch:
-    """Counts the seconds that a cell takes, those of earlier processes included."""
+    """Counts the seconds that a cell takes, including those of earlier processes."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock, self._started = clock, clock()
@@ -56,12 +56,12 @@ class Stopwatch:
         return self._clock() - self._started
 
     def add(self, seconds: float) -> None:
-        """Count what an earlier process took."""
+        """Add the seconds that an earlier process took."""
         self._started -= seconds
 
 
 class Checkpoint:
-    """The checkpoint of one training; without a folder nothing is kept."""
+    """The checkpoint of one training; without a folder nothing is saved."""
 
     def __init__(
         self,
@@ -83,12 +83,12 @@ class Checkpoint:
 
     @property
     def is_due(self) -> bool:
-        """Whether the last one is some minutes old, or the first has been waited for long enough."""
+        """Whether the last checkpoint is some minutes old, or it is time for the first."""
         minutes = min(self.minutes, FIRST_MINUTES) if self._seconds_to_save is None else self.minutes
         return self.path is not None and self.stopwatch.seconds - self._saved_at >= 60 * minutes
 
     def save(self, state: Resumable) -> None:
-        """Write the state; if that cannot be done, say so once and go on."""
+        """Write the state; if that is impossible, note it once and go on."""
         if self.path is None:
             return
         began = self.stopwatch.seconds
@@ -104,7 +104,7 @@ class Checkpoint:
         self._seconds_to_save = self._saved_at - began
 
     def save_if_quick(self, state: Resumable) -> None:
-        """Write the state unless the user who stops the run would have to wait for it."""
+        """Write the state, unless the user who stops the run would have to wait for it."""
         if self._seconds_to_save is None:
             quick = sum(tensor.nbytes for tensor in state.tensors().values()) <= QUICK_BYTES
         else:
@@ -128,7 +128,7 @@ class Checkpoint:
             raise
 
     def resume(self, state: Resumable) -> bool:
-        """Put the state where the checkpoint was; without a sound one, leave it as it is and return False."""
+        """Restore the state from the checkpoint; without a sound one, leave it unchanged and return False."""
         if self.path is None or not self.path.is_file():
             return False
         _remove(self.path.parent, keep=(".safetensors", ".damaged"))
@@ -148,13 +148,13 @@ class Checkpoint:
         return True
 
     def restore_threads(self) -> None:
-        """Take the threads of the beginning already now; what is no sound checkpoint is left to `resume`."""
+        """Set the number of threads that the training began with; unsound checkpoints are left to `resume`."""
         if self.path is not None and self.path.is_file():
             with contextlib.suppress(*UNSOUND), safe_open(self.path, "pt") as file:
                 torch.set_num_threads(self._check(file)["threads"])
 
     def _check(self, file: Any) -> dict[str, Any]:
-        """Return what a checkpoint says of itself, if it is of this cell and its surroundings."""
+        """Return the header of a checkpoint, if it is of this cell and this environment."""
         about = parse_json((file.metadata() or {}).get("about", "null"))
         if not isinstance(about, dict) or not isinstance(about.get("facts"), dict):
             raise ValueError("it does not say what it is of")
@@ -177,12 +177,12 @@ class Checkpoint:
 
 
 def checkpoint_folder(record: Path) -> Path:
-    """Return where the checkpoints of the cell with this record go."""
+    """Return the folder of the checkpoints of the cell with this record."""
     return record.parent / CHECKPOINTS / record.stem
 
 
 def discard_checkpoints(record: Path) -> None:
-    """Remove the checkpoints of a cell, and what a killed process left of them; what was set aside stays."""
+    """Remove the checkpoints of a cell, and leftovers of a killed process; files that were set aside stay."""
     folder = checkpoint_folder(record)
     _remove(folder, keep=(".damaged",))
     with contextlib.suppress(OSError):  # not empty, or not there
@@ -191,12 +191,12 @@ def discard_checkpoints(record: Path) -> None:
 
 
 def list_checkpointed_records(results: Path) -> list[Path]:
-    """Return where the records go, or are, of the cells that have checkpoints."""
+    """Return the record files, existing or not, of the cells that have checkpoints."""
     return [results / f"{folder.name}.json" for folder in (results / CHECKPOINTS).glob("*")]
 
 
 def _remove(folder: Path, *, keep: tuple[str, ...]) -> None:
-    """Remove a cell's files but some; what a process was writing when it was killed goes in any case."""
+    """Remove a cell's files except those with certain endings."""
     with contextlib.suppress(OSError):
         for path in folder.iterdir():
             if path.suffix not in keep:
@@ -219,7 +219,7 @@ def check_fit(tensors: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> 
 
 
 def _separate(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return the tensors on the CPU, those that share memory apart: safetensors stores no memory twice."""
+    """Return the tensors on the CPU, each with memory of its own: safetensors stores no memory twice."""
     separate, seen = {}, set()
     for name, tensor in tensors.items():
         here = tensor.detach().cpu().contiguous()

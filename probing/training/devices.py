@@ -1,4 +1,4 @@
-"""."""
+"""Devices and types of numbers that training computes on."""
 
 from __future__ import annotations
 

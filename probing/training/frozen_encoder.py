@@ -1,4 +1,4 @@
-"""Training the head alone: an encoder that stays as it is sees each sentence once, not once an epoch.
+"""Training of the head alone: a frozen encoder encodes each sentence once, not once an epoch.
 
 Shapes: S sentences of all splits, B of a batch, d width of their vectors.
 """
@@ -17,11 +17,11 @@ from probing.training.objectives import score_batches
 
 
 class NumberedSentences(nn.Module):
-    """A head on sentences whose vectors (S, d) are known: each is a single token, the number of its vector."""
+    """A head on sentences whose vectors (S, d) are known: each sentence is one token, the number of its vector."""
 
     def __init__(self, vectors: Tensor, head: nn.Module) -> None:
         super().__init__()
-        # Not in checkpoints: the encoder makes them anew, and the same.
+        # Not in checkpoints: the encoder computes the same vectors again.
         self.register_buffer("vectors", vectors, persistent=False)
         self.head = head
 
@@ -33,7 +33,7 @@ class NumberedSentences(nn.Module):
 def encode_once(
     model: Classifier, splits: Sequence[PackedSplit], device: torch.device, on_share: Callable[[float], None]
 ) -> tuple[NumberedSentences, list[PackedSplit]]:
-    """Return a model with the same head, and its splits; `on_share` is told what share of the sentences is encoded."""
+    """Return a model with the same head, and its splits; `on_share` receives the share of sentences encoded so far."""
     total, blocks, done = sum(map(len, splits)), [], 0
     for split in splits:
         for block in score_batches(model.encoder, split, device):

@@ -1,7 +1,7 @@
 """The one optimisation loop: Adam with warm-up, clipping, random batches, early stopping on a score measured on dev.
 
-What a batch's loss is, what is measured and what is better, an objective says. A training can be stopped at any time,
-and goes on from its checkpoint as if it had never been stopped.
+An objective defines the loss of a batch, the score on dev, and which score is better. A training can be stopped at any
+time, and goes on from its checkpoint as if it had never been stopped.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Epoch:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a training has come."""
+    """Progress of a training."""
 
     epoch: int
     """Number of the epoch that is under way; 0 while a frozen encoder encodes the sentences."""

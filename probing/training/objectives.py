@@ -1,4 +1,4 @@
-"""What a training minimises and by what it is judged; here, the classification of sentences.
+"""Objectives of a training: the loss that it minimises, and the score that it is judged by.
 
 Shapes: B sentences of a batch, C classes.
 """
@@ -29,7 +29,7 @@ class NonFiniteLossError(Exception):
 
 
 class Objective(Protocol[AnyBatch]):
-    """Tells the training loop what a batch's loss is, what is measured on dev, and which score is better."""
+    """Defines the loss of a batch, the score on dev, and which score is better."""
 
     def __len__(self) -> int:
         """Return the number of training examples."""

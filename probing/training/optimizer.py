@@ -12,8 +12,8 @@ from torch import Tensor, nn
 class Optimizer:
     """Adam; the learning rate rises linearly, then falls with the inverse square root; gradients are clipped.
 
-    It calls the kernel of torch's fused Adam itself: `torch.optim` imports torch's compiler first, which takes longer
-    than all else before the first step.
+    It calls the kernel of torch's fused Adam directly: `torch.optim` imports torch's compiler first, which takes longer
+    than everything else before the first step.
     """
 
     def __init__(self, model: nn.Module, *, learning_rate: float, warmup_steps: int, clip_norm: float) -> None:
@@ -23,7 +23,7 @@ class Optimizer:
 
     @property
     def learning_rate(self) -> float:
-        """Of the next step."""
+        """Learning rate of the next step."""
         step = self.steps + 1
         return self.peak * min(step / self.warmup_steps, math.sqrt(self.warmup_steps / step))
 
@@ -38,7 +38,7 @@ class Optimizer:
         self.steps += 1
 
     def tensors(self) -> dict[str, Tensor]:
-        """Return each parameter's moments, by its place."""
+        """Return the moments of each parameter, by its number."""
         return {
             f"{name}.{place}": tensor
             for place, each in enumerate(self.moments)
@@ -46,7 +46,7 @@ class Optimizer:
         }
 
     def restore(self, tensors: Mapping[str, Tensor], steps: int) -> None:
-        """Take over the moments that another one's `tensors` gave."""
+        """Restore the moments that `tensors` returned."""
         for name, tensor in self.tensors().items():
             tensor.copy_(tensors[name])
         self.steps = steps

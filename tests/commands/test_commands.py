@@ -26,9 +26,7 @@ FAST = [
 GOOD = "".join(f"{split}\t{label}\t{label} and more\n" for split in ("tr", "va", "te") for label in ("A", "B"))
 
 
-def commands(
-    group: click.Group = main, path: tuple[str, ...] = ()
-) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+def commands(group: click.Group = main, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     for name, command in group.commands.items():
         if isinstance(command, click.Group):
             yield from commands(command, (*path, name))

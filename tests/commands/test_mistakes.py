@@ -55,7 +55,10 @@ def check(probe: Probe, arguments: list[str], line: str) -> None:
         ("--task-file empty.tsv", "empty.tsv: the file is empty. Expected lines of split <TAB> label <TAB> tokens\n"),
         ("--seeds 0", "--seeds must be a number of seeds (5 for 0 to 4) or a list (0,1,2). Got '0'\n"),
         ("--seeds a,b", "--seeds must be a number of seeds (5 for 0 to 4) or a list (0,1,2). Got 'a,b'\n"),
-        ("--seeds 99999999999", "--seeds must be a number of seeds (5 for 0 to 4) or a list (0,1,2). Got '99999999999'\n"),
+        (
+            "--seeds 99999999999",
+            "--seeds must be a number of seeds (5 for 0 to 4) or a list (0,1,2). Got '99999999999'\n",
+        ),
         ("--seeds -1,2", "a seed must be a whole number from 0 to 4294967295. Got -1\n"),
         ("--seed 4294967296", "a seed must be a whole number from 0 to 4294967295. Got 4294967296\n"),
         ("--seed x", "invalid value for '--seed': 'x' is not a valid integer. See `probe run --help`\n"),

@@ -32,7 +32,8 @@ from probing.execution.channel import listening
 
 arrived = threading.Event()
 with listening(lambda status: arrived.set()) as channel:
-    worker = subprocess.Popen([sys.executable, sys.argv[1], str(channel.port), channel.password], stdout=subprocess.DEVNULL)
+    command = [sys.executable, sys.argv[1], str(channel.port), channel.password]
+    worker = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     arrived.wait(60)
     print(worker.pid, flush=True)
     os.kill(os.getpid(), 9)

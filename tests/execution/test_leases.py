@@ -127,7 +127,7 @@ def test_a_lease_that_is_just_being_written_is_respected(tmp_path: Path) -> None
 
 
 def test_a_lease_is_touched_while_it_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "SECONDS_BETWEEN_BEATS", 0.01)
+    monkeypatch.setattr(module, "SECONDS_BETWEEN_HEARTBEATS", 0.01)
     leases = Leases.of(tmp_path)
     lease = take(leases)
     os.utime(lease.path, (0, 0))

@@ -143,4 +143,6 @@ def test_statuses_are_what_the_display_takes(run_cell):
         received = []
         with workers.open(run_cell, 2, received.append) as slots:
             slots.submit(1).result()
-        assert received == [Status(work="cell 1", fraction=epoch / 2, text=f"epoch {epoch}", milestone=True) for epoch in (1, 2)]
+        assert received == [
+            Status(work="cell 1", fraction=epoch / 2, text=f"epoch {epoch}", milestone=True) for epoch in (1, 2)
+        ]

@@ -71,7 +71,7 @@ def test_statuses_are_told_seldom_but_the_ends_of_epochs_always(monkeypatch: pyt
     told: list[Status] = []
     clock = [100.0]
     monkeypatch.setattr(node, "time", SimpleNamespace(monotonic=lambda: clock[0]))
-    tell = node._tell_seldom(told.append)
+    tell = node._limit_rate(told.append)
     for now, fraction, ended in ((100.0, 0.1, False), (100.1, 0.2, False), (100.2, 0.3, True), (100.8, 0.9, False)):
         clock[0] = now
         tell(Status(work="cell", fraction=fraction, milestone=ended))

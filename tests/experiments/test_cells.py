@@ -48,7 +48,11 @@ def test_a_frozen_encoder_is_recorded_like_a_model(answers: Path, tmp_path: Path
     assert start(answers, results, probe="linear") == Summary(finished=1, skipped=0, failed=0)
     assert start(answers, results, probe="linear") == Summary(finished=0, skipped=1, failed=0)
     (result,) = load(results)
-    assert (result.identity.model.name, result.identity.model.label, result.identity.model.version) == ("length", "Length", "built-in")
+    assert (result.identity.model.name, result.identity.model.label, result.identity.model.version) == (
+        "length",
+        "Length",
+        "built-in",
+    )
     assert result.identity.settings == {
         "encoder": {"dtype": "float32"},
         "probe": {"probe": "linear", "standardise": True, "largest": 10.0},
@@ -60,6 +64,17 @@ def test_a_frozen_encoder_is_recorded_like_a_model(answers: Path, tmp_path: Path
     chosen = scores.configurations[0]
     assert chosen["hidden"] == 0
     assert chosen["dev_accuracy"] == scores.dev_accuracy == max(item["dev_accuracy"] for item in scores.configurations)
+
+
+def test_the_majority_is_that_of_the_training_split(task_file: Callable[..., Path], tmp_path: Path) -> None:
+    counts = {"tr": {"A": 30, "B": 10}, "va": {"A": 5, "B": 5}, "te": {"A": 2, "B": 8}}
+    lines = [
+        f"{split}\t{label}\tx y" for split, sizes in counts.items() for label, n in sizes.items() for _ in range(n)
+    ]
+    start(task_file(lines, "answers.txt"), tmp_path / "results", probe="linear")
+    (result,) = load(tmp_path / "results")
+    assert result.scores is not None
+    assert result.scores.majority_accuracy == 20.0
 
 
 def test_probes_seeds_and_kept_precision_are_cells_of_their_own(answers: Path, tmp_path: Path) -> None:
@@ -119,7 +134,10 @@ def test_the_transformer_plugged_in_is_the_base_model(answers: Path, tmp_path: P
     results = tmp_path / "results"
     start(answers, results, aggregators=["base"], encoders=["transformer"], fine_tune=True)
     base, plugged = load(results)
-    assert (plugged.identity.model.name, plugged.identity.model.label) == ("transformer fine-tuned", "Transformer, fine-tuned")
+    assert (plugged.identity.model.name, plugged.identity.model.label) == (
+        "transformer fine-tuned",
+        "Transformer, fine-tuned",
+    )
     assert base.scores == plugged.scores
 
 
@@ -166,14 +184,14 @@ def test_controls_baselines_and_description_length_are_cells_beside_the_others(a
     assert accuracy.description is None
     assert control is not None
     assert control.test_accuracy < 90.0  # the length tells nothing about labels that depend on the words
-    assert sum(counts["test"] for counts in control.classes.values()) == 40
+    assert sum(counts.test for counts in control.classes.values()) == 40
     assert control.gold != accuracy.gold
     assert coded is not None
     assert coded.description is not None
     assert coded.description.uniform_bits == 120.0
     assert coded.description.compression > 1.5
     assert [piece["trained"] for piece in coded.description.pieces] == [0, 1, 2, 4, 8, 15, 30, 60]
-    assert sum(counts["train"] for counts in coded.classes.values()) == 60  # the last model's
+    assert sum(counts.train for counts in coded.classes.values()) == 60  # the last model's
     assert coded.gold == accuracy.gold
     assert start(answers, results, **options) == Summary(finished=0, skipped=12, failed=0)
     text = render(load(results))
@@ -247,7 +265,11 @@ def test_a_model_that_can_memorise_recalls_random_labels(answers: Path, tmp_path
         (Progress(3, 8, 0.5, 0.4321, 81.25, 0), Stage(), "epoch 3/8  loss 0.432  dev 81.25  12,346 tokens/s"),
         (Progress(1, 8, 0.5, 0.4321, None, 0), Stage(), "epoch 1/8  loss 0.432  12,346 tokens/s"),
         (Progress(0, 8, 0.5, math.nan, None, 0, frozen=True), Stage(), "encoding the sentences"),
-        (Progress(2, 8, 0.5, 1.0, 50.0, 0), Stage(3, 7), "piece 3/7  epoch 2/8  loss 1.000  dev 50.00  12,346 tokens/s"),
+        (
+            Progress(2, 8, 0.5, 1.0, 50.0, 0),
+            Stage(3, 7),
+            "piece 3/7  epoch 2/8  loss 1.000  dev 50.00  12,346 tokens/s",
+        ),
     ],
 )
 def test_progress_in_words(progress: Progress, stage: Stage, text: str) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from probing.execution.leases import Leases
 from probing.execution.scheduler import find_waiting
@@ -39,7 +39,6 @@ class FakeCell:
         return self.identity.path(results)
 
 
-
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     return Store(tmp_path / "results")
@@ -53,7 +52,7 @@ def plan(
 
 
 def lasting(result: Record, seconds: float) -> Record:
-    return dataclasses.replace(result, timing=dataclasses.replace(result.timing, seconds=seconds))
+    return structs.replace(result, timing=structs.replace(result.timing, seconds=seconds))
 
 
 def test_with_no_records_and_no_trial_the_time_is_unknown(

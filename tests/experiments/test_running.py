@@ -35,19 +35,20 @@ def without_times(result: Record) -> dict[str, Any]:
 def test_a_record_says_what_ran_what_came_out_and_where(task_file: Path, tmp_path: Path) -> None:
     assert start(task_file, tmp_path / "results") == Summary(finished=1, skipped=0, failed=0)
     (result,) = load(tmp_path / "results")
-    assert (result.identity.task, result.identity.family, result.identity.seed, result.identity.preset) == ("answers", "own", 0, "mini")
-    assert (result.identity.data.name, result.identity.data.file) == ("own", "answers.tsv")
-    assert (result.identity.model.name, result.identity.model.label, result.identity.model.version) == ("em", "EM", "built-in")
-    assert result.identity.settings["model"]["model_dim"] == 16
+    identity, model = result.identity, result.identity.model
+    assert (identity.task, identity.family, identity.seed, identity.preset) == ("answers", "own", 0, "mini")
+    assert (identity.data.name, identity.data.file) == ("own", "answers.tsv")
+    assert (model.name, model.label, model.version) == ("em", "EM", "built-in")
+    assert identity.settings["model"]["model_dim"] == 16
     assert set(result.where) == {"probing", "torch", "python", "device", "threads"}
     scores = result.scores
     assert scores is not None
     assert scores.majority_accuracy == 50.0
     assert scores.vocabulary_size == 1 + 10
-    assert scores.classes["NO"]["train"] == 60
+    assert scores.classes["NO"].train == 60
     right = sum(gold == predicted for gold, predicted in zip(scores.gold, scores.predictions, strict=True))
     assert scores.test_accuracy == 100.0 * right / 40
-    assert sum(counts["right"] for counts in scores.classes.values()) == right
+    assert sum(counts.right for counts in scores.classes.values()) == right
     assert len(scores.curve) == 2
     assert scores.dev_accuracy == max(epoch["dev_accuracy"] for epoch in scores.curve)
 

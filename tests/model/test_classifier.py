@@ -177,8 +177,8 @@ def make_class(model_dim, num_heads):
 @pytest.mark.parametrize(
     ("factory", "text"),
     [
-        (3, "aggregator '3' is not a class or function that makes a torch.nn.Module"),
-        ([], "aggregator '[]' is not a class or function that makes a torch.nn.Module"),
+        (3, "aggregator '3' is not a class or function"),
+        ([], "aggregator '[]' is not a class or function"),
         (make_nothing, "aggregator 'make_nothing' must make a torch.nn.Module. It made NoneType"),
         (make_tensor, "aggregator 'make_tensor' must make a torch.nn.Module. It made Tensor"),
         (make_class, "aggregator 'make_class' must make a torch.nn.Module. It made type"),

@@ -48,7 +48,7 @@ def test_what_a_signature_does_not_name_is_given_only_if_it_always_is() -> None:
 
 
 def test_what_cannot_be_called_is_named() -> None:
-    text = "aggregator 'my.py:Mine' is not a class or function that makes a torch.nn.Module"
+    text = "aggregator 'my.py:Mine' is not a class or function"
     assert error_of(3) == text
     assert error_of("text") == text
 

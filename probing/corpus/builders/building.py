@@ -24,7 +24,7 @@ from probing.corpus.datasheet import Datasheet, TaskSheet, describe_task
 from probing.corpus.instances import Splits, format_splits
 from probing.corpus.readers import ParsedSentence
 from probing.errors import ProbingError
-from probing.tasks.table import COUNTERPARTS, TASKS, Task, get_tasks
+from probing.tasks import COUNTERPARTS, TASKS, Task, get_tasks
 
 BUILDERS: Mapping[str, Callable[[Survey, Sizes], SamplingDesign]] = {
     "SeLen": surface.sentence_length,

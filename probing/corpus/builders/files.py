@@ -15,7 +15,7 @@ from probing.corpus.builders.folder import check_output
 from probing.corpus.builders.given import read_given
 from probing.corpus.datasheet import Datasheet
 from probing.corpus.readers import Format, ParsedSentence, read_sentences
-from probing.storage.files import hash_file
+from probing.storage import hash_file
 
 TOKENS = {
     "penn": "as in SentEval's files: Penn's `did n't` is `didn 't`, its quotes are \", its brackets are brackets",

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from probing.errors import ProbingError
-from probing.tasks.table import COUNTERPARTS, TASKS
+from probing.tasks import COUNTERPARTS, TASKS
 
 PREFIX = ".build-"
 """Prefix of the temporary folder, inside the output folder and so on the same file system, for the files."""

@@ -10,8 +10,7 @@ from typing import Any
 from probing.corpus.builders.annotations import bag_of_words
 from probing.corpus.instances import Instance, Splits, format_splits
 from probing.errors import ProbingError
-from probing.tasks.table import Task, get_task
-from probing.tasks.task_file import SPLITS, iterate_instances
+from probing.tasks import SPLITS, Task, get_task, iterate_instances
 
 
 @dataclass(frozen=True, slots=True)

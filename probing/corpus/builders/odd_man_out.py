@@ -26,7 +26,7 @@ from probing.corpus.builders.drawing import Drawn, SamplingDesign, scale_bounds,
 from probing.corpus.builders.sampling import CannotBuildError, Pools, Sizes, assign_forms, even_out, order
 from probing.corpus.builders.survey import Survey
 from probing.corpus.instances import Instance, Splits
-from probing.tasks.task_file import SPLITS
+from probing.tasks import SPLITS
 
 FREQUENCIES = (40, 400)
 """Bounds of the frequency of the original and the replacement, in a corpus of 100 million tokens."""

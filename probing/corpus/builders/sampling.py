@@ -14,7 +14,7 @@ from hashlib import blake2b
 from random import Random
 
 from probing.corpus.instances import Instance, Splits
-from probing.tasks.task_file import SPLITS
+from probing.tasks import SPLITS
 
 TOP_PRIORITY = (1 << 64) - 1
 """Highest priority of a sentence."""

@@ -12,7 +12,7 @@ from probing.corpus.builders.drawing import Drawn, SamplingDesign, scale_bounds,
 from probing.corpus.builders.sampling import CannotBuildError, Sizes, assign_forms, deal, even_out
 from probing.corpus.builders.survey import Survey
 from probing.corpus.instances import Instance, Splits
-from probing.tasks.task_file import SPLITS
+from probing.tasks import SPLITS
 
 FREQUENCIES = (100, 5000)
 """Bounds of the frequency of a target form, in a corpus of 100 million tokens."""

@@ -12,7 +12,7 @@ from probing.corpus.builders.sampling import CannotBuildError, Sizes, deal
 from probing.corpus.builders.survey import Survey
 from probing.corpus.instances import Splits
 from probing.corpus.lengths import LENGTH_BINS
-from probing.tasks.task_file import SPLITS
+from probing.tasks import SPLITS
 
 MAX_TARGETS = 1000
 """Largest number of target words."""

@@ -16,8 +16,8 @@ from probing.corpus.builders.drawing import Drawn, SamplingDesign, label_sentenc
 from probing.corpus.builders.sampling import CannotBuildError, Sizes, deal, scale_down, shuffle
 from probing.corpus.builders.survey import Survey
 from probing.corpus.instances import Instance, Splits
-from probing.statistics.correlation import pearson
-from probing.tasks.task_file import SPLITS
+from probing.statistics import pearson
+from probing.tasks import SPLITS
 
 DEPTHS = (5, 12)
 """Smallest and largest depth of TrDep."""

@@ -13,8 +13,7 @@ import numpy as np
 
 from probing.corpus.checks.repeats import SentenceIndex
 from probing.errors import ProbingError
-from probing.tasks.table import Task
-from probing.tasks.task_file import SPLITS, iterate_lines, parse_line
+from probing.tasks import SPLITS, Task, iterate_lines, parse_line
 
 MAX_PROBLEMS = 20
 """Number of lines that break the format whose messages are kept; the rest are only counted."""

@@ -12,8 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from probing.tasks.batches import Integers
-from probing.tasks.task_file import SPLITS
+from probing.tasks import SPLITS, Integers
 
 _SPLIT_NUMBERS = {split: number for number, split in enumerate(SPLITS)}
 

@@ -12,8 +12,8 @@ from typing import Literal
 
 from probing.corpus.checks.content import Content
 from probing.corpus.lengths import LENGTH_BINS
-from probing.statistics.correlation import pearson
-from probing.tasks.task_file import SPLITS
+from probing.statistics import pearson
+from probing.tasks import SPLITS
 
 Severity = Literal["error", "warning", "note"]
 

@@ -16,10 +16,8 @@ from probing.corpus.baselines import find_majority
 from probing.corpus.checks.content import Content, read_content
 from probing.corpus.checks.rules import Finding, Severity, check_rules
 from probing.errors import ProbingError
-from probing.storage.files import hash_file
-from probing.storage.reading import parse_json, read_text
-from probing.tasks.table import COUNTERPARTS, TASKS, own_task
-from probing.tasks.task_file import SPLITS
+from probing.storage import hash_file, parse_json, read_text
+from probing.tasks import COUNTERPARTS, SPLITS, TASKS, own_task
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 

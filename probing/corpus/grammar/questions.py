@@ -1,4 +1,4 @@
-"""Questions and commands."""
+"""Questions and commands of the grammar."""
 
 from __future__ import annotations
 

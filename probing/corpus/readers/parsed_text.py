@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO, Literal, cast
 
 from probing.errors import ProbingError
-from probing.storage.reading import decode_line, iterate_bytes, open_file
+from probing.storage import decode_line, iterate_bytes, open_file
 
 Tree = tuple[str, "tuple[Tree, ...] | str"]
 """A constituency tree: (label, children), or (tag, word) at the leaves."""

@@ -1,10 +1,10 @@
-"""The README's performance section holds the figures, says which goals are missed, and goes between its markers."""
+"""The page about performance holds the figures, says which goals are missed, and goes between its markers."""
 
 from __future__ import annotations
 
 import pytest
 
-from benchmarks.readme import END, START, insert, write_section
+from benchmarks.page import END, START, insert, write_section
 
 MACHINE = {"processor": "A Processor", "cores": 2, "python": "3.11.2", "torch": "2.13.0"}
 CONDITIONS = {"threads": 2, "clock": "wall", "rounds": 3, "implementation": "fused kernels", "machine": MACHINE}
@@ -63,6 +63,6 @@ def test_the_section_replaces_what_stands_between_the_markers():
 
 
 @pytest.mark.parametrize("text", ["no markers", START, f"{END} {START}"])
-def test_a_readme_without_markers(text):
-    with pytest.raises(SystemExit, match="README.md has no <!-- performance --> … <!-- /performance -->"):
+def test_a_page_without_markers(text):
+    with pytest.raises(SystemExit, match="docs/performance.md has no <!-- performance --> … <!-- /performance -->"):
         insert(text, "new")

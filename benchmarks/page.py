@@ -1,7 +1,7 @@
-"""Write the README's performance section from benchmarks/results.json.
+"""Write the figures of docs/performance.md from benchmarks/results.json.
 
-python -m benchmarks.readme                puts it between the markers of README.md
-python -m benchmarks.readme --print        prints it
+python -m benchmarks.page                  puts them between the markers of the page
+python -m benchmarks.page --print          prints them
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _write_conditions(results: dict[str, Any]) -> str:
     return (
         f"Measured by `make bench` on {'; '.join(dict.fromkeys(texts))}. Candidates take turns, and every ratio is "
         "the median over rounds of two runs of one round. This section is made from `benchmarks/results.json` by "
-        "`python -m benchmarks.readme`."
+        "`python -m benchmarks.page`."
     )
 
 
@@ -173,17 +173,17 @@ def _tabulate(header: list[str], rows: list[list[str]]) -> str:
 
 
 def insert(text: str, section: str) -> str:
-    """Return the README's text with the section between its markers."""
+    """Return the page's text with the section between its markers."""
     before, start, rest = text.partition(START)
     _, end, after = rest.partition(END)
     if not (start and end):
-        raise SystemExit(f"README.md has no {START} … {END}: put both where the section belongs")
+        raise SystemExit(f"docs/performance.md has no {START} … {END}: put both where the section belongs")
     return f"{before}{start}\n{section}\n{end}{after}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
-        "python -m benchmarks.readme", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        "python -m benchmarks.page", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--print", action="store_true", help="print the section, change nothing")
     options = parser.parse_args()
@@ -191,8 +191,8 @@ def main() -> None:
     if options.print:
         sys.stdout.write(section + "\n")
         return
-    readme = FOLDER.parent / "README.md"
-    readme.write_text(insert(readme.read_text(encoding="utf-8"), section), encoding="utf-8")
+    page = FOLDER.parent / "docs" / "performance.md"
+    page.write_text(insert(page.read_text(encoding="utf-8"), section), encoding="utf-8")
 
 
 if __name__ == "__main__":
