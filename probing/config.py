@@ -32,10 +32,10 @@ def _require(condition: bool, name: str, value: Any, allowed: str) -> None:
         raise ProbingError(f"{name} must be {allowed}. Got {shown!r}")
 
 
-def _require_at_least(config: Any, least: int, *names: str) -> None:
+def _check_field(config: Any, name: str, fits: bool, allowed: str) -> None:
+    """Refuse a value of a section's field that does not fit."""
     section = type(config).__name__.removesuffix("Config").lower()
-    for name in names:
-        _require(getattr(config, name) >= least, f"{section}.{name}", getattr(config, name), f"at least {least}")
+    _require(fits, f"{section}.{name}", getattr(config, name), allowed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,39 +65,18 @@ class ModelConfig:
     """Layers, counted from 1, that have the aggregator, while the others are linear; empty means all."""
 
     def __post_init__(self) -> None:
-        _require_at_least(
-            self,
-            1,
-            "num_layers",
-            "model_dim",
-            "num_heads",
-            "feed_forward_dim",
-            "head_dim",
-            "num_capsules",
-            "iterations",
-        )
-        _require(0 <= self.dropout < 1, "model.dropout", self.dropout, "at least 0 and below 1")
+        sizes = ("num_layers", "model_dim", "num_heads", "feed_forward_dim", "head_dim", "num_capsules", "iterations")
+        for name in sizes:
+            _check_field(self, name, getattr(self, name) >= 1, "at least 1")
+        _check_field(self, "dropout", 0 <= self.dropout < 1, "at least 0 and below 1")
         for name in ("num_heads", "num_capsules"):
-            value = getattr(self, name)
-            _require(
-                self.model_dim % value == 0,
-                f"model.{name}",
-                value,
-                f"a divisor of model.model_dim={self.model_dim}",
-            )
-        _require(self.votes in ("shared", "per_head"), "model.votes", self.votes, "shared or per_head")
-        _require(
-            len(self.inverse_temperature) in (0, self.iterations),
-            "model.inverse_temperature",
-            self.inverse_temperature,
-            f"one number for each of model.iterations={self.iterations}",
-        )
-        _require(
-            all(1 <= layer <= self.num_layers for layer in self.layers_with_aggregator),
-            "model.layers_with_aggregator",
-            self.layers_with_aggregator,
-            f"layers from 1 to model.num_layers={self.num_layers}",
-        )
+            divides = self.model_dim % getattr(self, name) == 0
+            _check_field(self, name, divides, f"a divisor of model.model_dim={self.model_dim}")
+        _check_field(self, "votes", self.votes in ("shared", "per_head"), "shared or per_head")
+        schedule = f"one number for each of model.iterations={self.iterations}"
+        _check_field(self, "inverse_temperature", len(self.inverse_temperature) in (0, self.iterations), schedule)
+        exist = all(1 <= layer <= self.num_layers for layer in self.layers_with_aggregator)
+        _check_field(self, "layers_with_aggregator", exist, f"layers from 1 to model.num_layers={self.num_layers}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,13 +100,12 @@ class TrainingConfig:
     max_vocabulary: int = 50_000
 
     def __post_init__(self) -> None:
-        _require_at_least(
-            self, 1, "max_epochs", "patience", "batch_size", "warmup_steps", "min_frequency", "max_vocabulary"
-        )
-        _require(self.learning_rate > 0, "training.learning_rate", self.learning_rate, "above 0")
-        _require(self.clip_norm >= 0, "training.clip_norm", self.clip_norm, "0 or above")
+        for name in ("max_epochs", "patience", "batch_size", "warmup_steps", "min_frequency", "max_vocabulary"):
+            _check_field(self, name, getattr(self, name) >= 1, "at least 1")
+        _check_field(self, "learning_rate", self.learning_rate > 0, "above 0")
+        _check_field(self, "clip_norm", self.clip_norm >= 0, "0 or above")
         known = ("auto", "float32", "bfloat16")
-        _require(self.precision in known, "training.precision", self.precision, "auto, float32 or bfloat16")
+        _check_field(self, "precision", self.precision in known, "auto, float32 or bfloat16")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

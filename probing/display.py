@@ -139,6 +139,8 @@ class Display:
         if status.note:
             self.warn(f"{status.work}: {status.note}")
             return
+        if status.milestone:
+            self.detail(f"  {status.work}: {status.text}")
         if status.work in self._ended:  # a status from another process can arrive after the outcome
             return
         self._fractions[status.work] = status.fraction
@@ -148,8 +150,6 @@ class Display:
             self._progress.update(self._rows[status.work], completed=status.fraction, text=status.text)
             overall = f"cell {min(len(self._ended) + 1, self._total)} of {self._total}{self._left_text()}"
             self._progress.update(self._overall, completed=self._done, text=overall)
-        if status.milestone:
-            self.detail(f"  {status.work}: {status.text}")
 
     def finish(self, cell: str, outcome: str) -> None:
         """Show that a cell has ended, and how."""

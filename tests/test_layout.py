@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,10 +41,15 @@ def test_what_lies_flat() -> None:
     assert {path.stem for path in PACKAGE.glob("*.py")} == FLAT
 
 
+def list_offered(package: str) -> set[str]:
+    """Return the names that a package's `__init__` imports from its modules."""
+    return {each for _, names in list_imports(PACKAGE / package / "__init__.py") for each in names}
+
+
 def list_imports(path: Path) -> Iterator[tuple[str, list[str]]]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("probing."):
-            yield node.module, [alias.name for alias in node.names]
+            yield node.module, [alias.asname or alias.name for alias in node.names]
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name)
@@ -55,13 +59,13 @@ def test_other_packages_are_used_by_the_names_that_they_offer(path: Path) -> Non
         package = module.split(".")[1]
         if package in OFFERING and package != own:
             assert module == f"probing.{package}", f"{module}: import from the package, which offers names"
-            assert set(names) <= set(importlib.import_module(module).__all__)
+            assert set(names) <= list_offered(package)
         assert not [each for each in names if each.startswith("_") and each != "__version__"]
 
 
 @pytest.mark.parametrize("package", OFFERING)
 def test_what_is_offered_is_used(package: str) -> None:
-    offered = set(importlib.import_module(f"probing.{package}").__all__)
+    offered = list_offered(package)
     used = {
         each
         for path in (*MODULES, *(ROOT / "benchmarks").glob("*.py"))

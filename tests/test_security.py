@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -161,3 +162,29 @@ def test_names_in_records_are_no_markup_in_the_page(tmp_path: Path, make_record,
     page = load_and_render(tmp_path, "html", on_damaged=pytest.fail)
     assert "<img" not in page
     assert "onerror=alert(1)" in page  # it is told, as text
+
+
+HOSTILE = ("joblib", "threading", "torch", "numpy", "json", "multiprocessing", "click", "msgspec", "pickle", "socket")
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> Path:
+    """A folder, as downloaded, whose modules leave a mark when they are imported in place of the real ones."""
+    for name in HOSTILE:
+        (tmp_path / f"{name}.py").write_text(f"open('imported {name}', 'w').close()\nraise SystemExit(99)\n")
+    lines = [f"{split}\t{label}\t{label} x" for split in ("tr", "va", "te") for label in ("A", "B")]
+    (tmp_path / "task.tsv").write_text("\n".join([*lines, ""]))
+    return tmp_path
+
+
+@pytest.mark.parametrize("program", [["probe"], ["python", "-m", "probing"]], ids=" ".join)
+def test_no_code_of_the_current_folder_is_run(hostile: Path, program: list[str]) -> None:
+    """Two cells in processes of their own: Python starts these with the current folder on its path."""
+    first, *rest = program
+    command = [str(Path(sys.executable).with_name(first)), *rest, "run", "--task-file", "task.tsv", "--seeds", "2"]
+    command += ["--aggregator", "base", "--preset", "mini", "--set", "training.max_epochs=1", "--jobs", "2"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=hostile, capture_output=True, text=True, env=environment, check=False)
+    assert sorted(path.name for path in hostile.glob("imported *")) == []
+    assert done.returncode == 0, done.stderr
+    assert len(list((hostile / "results").glob("*.json"))) == 2

@@ -2,5 +2,3 @@
 
 from probing.aggregators.implementation import describe as describe_routing
 from probing.aggregators.linear import LinearAggregator
-
-__all__ = ["LinearAggregator", "describe_routing"]

@@ -31,47 +31,18 @@ def em_routing(
     inverse_temperature: Sequence[float] | None = None,
     activate: bool = True,
     implementation: Implementation = "auto",
+    agreement: bool = True,
 ) -> tuple[Tensor, Tensor]:
     """Return the capsules (..., N, K) and the agreement weights (..., H, N) that made them.
 
     `votes` is (..., H, N, K), the betas (N,) or scalars, `inverse_temperature` lambda for each iteration
-    (1, 2, …, T by default). `activate=False` leaves out the factor A_n, as the authors' released code does.
+    (1, 2, …, T by default). `activate=False` leaves out the factor A_n, as the authors' released code does. With
+    `agreement=False` the weights may be empty.
     """
-    capsules, agreement = _route(
-        votes,
-        _as_tensor(beta_a, votes),
-        _as_tensor(beta_mu, votes),
-        iterations=iterations,
-        inverse_temperature=inverse_temperature,
-        activate=activate,
-        implementation=implementation,
-    )
-    assert agreement is not None
-    return capsules, agreement
-
-
-def _as_tensor(beta: Tensor | float, votes: Tensor) -> Tensor:
-    """Return a number as a tensor; a tensor keeps its type, which narrow votes would cut."""
-    if isinstance(beta, Tensor):
-        return beta
-    return torch.tensor(beta, dtype=torch.promote_types(votes.dtype, torch.float32), device=votes.device)
-
-
-def _route(
-    votes: Tensor,
-    beta_a: Tensor,
-    beta_mu: Tensor,
-    *,
-    iterations: int,
-    inverse_temperature: Sequence[float] | None,
-    activate: bool,
-    implementation: Implementation,
-    agreement: bool = True,
-) -> tuple[Tensor, Tensor | None]:
     if iterations < 1:
         raise ValueError(f"iterations must be at least 1. Got {iterations} instead.")
-    given = () if inverse_temperature is None else tuple(map(float, inverse_temperature))
-    schedule = given or tuple(map(float, range(1, iterations + 1)))
+    given = () if inverse_temperature is None else tuple(inverse_temperature)
+    schedule = tuple(map(float, given or range(1, iterations + 1)))
     if len(schedule) != iterations:
         raise ValueError(
             f"inverse_temperature must have one value for each of {iterations} iterations. Got {len(schedule)} instead."
@@ -79,14 +50,21 @@ def _route(
     return route(
         reference_em_routing,
         votes,
-        beta_a,
-        beta_mu,
+        _as_tensor(beta_a, votes),
+        _as_tensor(beta_mu, votes),
         implementation=implementation,
         agreement=agreement,
         iterations=iterations,
         inverse_temperature=schedule,
         activate=activate,
     )
+
+
+def _as_tensor(beta: Tensor | float, votes: Tensor) -> Tensor:
+    """Return a number as a tensor; a tensor keeps its type, which narrow votes would cut."""
+    if isinstance(beta, Tensor):
+        return beta
+    return torch.tensor(beta, dtype=torch.promote_types(votes.dtype, torch.float32), device=votes.device)
 
 
 def reference_em_routing(
@@ -143,9 +121,9 @@ class EMAggregator(nn.Module):
         implementation: Implementation = "auto",
     ) -> None:
         super().__init__()
+        self.iterations = iterations
         self.activate = activate
         self.implementation: Implementation = implementation
-        self.iterations = iterations
         self.inverse_temperature = tuple(inverse_temperature)
         self.votes = Votes(model_dim, num_heads, num_capsules=num_capsules, votes=votes)
         self.beta_a = nn.Parameter(torch.randn(num_capsules) * model_dim**-0.5)
@@ -153,7 +131,7 @@ class EMAggregator(nn.Module):
 
     def forward(self, heads_THd: Tensor) -> Tensor:
         """Return (T, d) from the heads' outputs (T, H, d/H)."""
-        capsules_TNK, _ = _route(
+        capsules_TNK, _ = em_routing(
             self.votes(heads_THd),
             self.beta_a,
             self.beta_mu,
@@ -169,12 +147,9 @@ class EMAggregator(nn.Module):
         """Return the agreement weights (iterations, T, H, N) with which each iteration made its capsules."""
         votes = self.votes(heads_THd)
         schedule = self.inverse_temperature or tuple(range(1, self.iterations + 1))
-        return torch.stack(
-            [
-                em_routing(votes, self.beta_a, self.beta_mu, iterations=count, inverse_temperature=schedule[:count])[1]
-                for count in range(1, self.iterations + 1)
-            ]
-        )
+        route = partial(em_routing, votes, self.beta_a, self.beta_mu)
+        schedules = [schedule[:count] for count in range(1, self.iterations + 1)]
+        return torch.stack([route(iterations=len(some), inverse_temperature=some)[1] for some in schedules])
 
 
 EMCodeAggregator = partial(EMAggregator, activate=False)

@@ -29,26 +29,25 @@ class Plan:
     """Whether the agreement weights are returned."""
 
 
-def route(plan: Plan, votes: Tensor, *betas: Tensor) -> tuple[Tensor, Tensor | None]:
-    """Return the capsules (..., N, K) and, if wanted, the agreement (..., H, N); with betas, of EM routing."""
+def route(plan: Plan, votes: Tensor, *betas: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the capsules (..., N, K) and the agreement (..., H, N), empty unless wanted; with betas, of EM routing."""
     *leading, heads, capsules, size = votes.shape
     votes_THNK = votes.to(torch.float32).reshape(-1 if votes.numel() else 0, heads, capsules, size)
     if votes_THNK.stride()[2:] != (size, 1):
         votes_THNK = votes_THNK.contiguous()
     rows = [beta.to(torch.float32).expand(capsules).contiguous() for beta in betas]
     capsules_TNK, agreement_THN = _Route.apply(plan, votes_THNK, *rows)
-    output = capsules_TNK.view(*leading, capsules, size).to(votes.dtype)
-    if not plan.agreement:
-        return output, None
-    return output, agreement_THN.view(*leading, heads, capsules).to(votes.dtype)
+    if plan.agreement:
+        agreement_THN = agreement_THN.view(*leading, heads, capsules).to(votes.dtype)
+    return capsules_TNK.view(*leading, capsules, size).to(votes.dtype), agreement_THN
 
 
 class _Route(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, plan: Plan, votes: Tensor, *betas: Tensor) -> tuple[Tensor, Tensor | None]:
+    def forward(ctx: Any, plan: Plan, votes: Tensor, *betas: Tensor) -> tuple[Tensor, Tensor]:
         tokens, heads, capsules, size = votes.shape
         capsules_TNK = votes.new_empty(tokens, capsules, size)
-        agreement_THN = votes.new_empty(tokens, heads, capsules) if plan.agreement else None
+        agreement_THN = votes.new_empty((tokens, heads, capsules) if plan.agreement else 0)
         softmaxes = votes.new_empty(tokens, plan.options["iterations"] - 1, 2, heads)
         _call("forward", plan, votes, betas, *map(_address, (votes, capsules_TNK, agreement_THN, softmaxes)))
         ctx.save_for_backward(votes, *betas, softmaxes)
@@ -82,20 +81,13 @@ def _differentiate_reference(plan: Plan, inputs: Sequence[Tensor], upstream: Seq
         if not create_graph:
             inputs = [tensor.detach().requires_grad_() for tensor in inputs]
         outputs = plan.reference(*inputs, **plan.options)
-        wanted = [
-            (output, gradient) for output, gradient in zip(outputs, upstream, strict=True) if gradient is not None
-        ]
+        pairs = zip(outputs, upstream, strict=True)
+        wanted = [(output, given) for output, given in pairs if given is not None and output.requires_grad]
+        sources, weights = [output for output, _ in wanted], [given for _, given in wanted]
         needed = [tensor for tensor in inputs if tensor.requires_grad]
-        gradients = iter(
-            torch.autograd.grad(
-                [output for output, _ in wanted if output.requires_grad],
-                needed,
-                [gradient for output, gradient in wanted if output.requires_grad],
-                create_graph=create_graph,
-                allow_unused=True,
-            )
-        )
-    return [next(gradients) if tensor.requires_grad else None for tensor in inputs]
+        gradients = torch.autograd.grad(sources, needed, weights, create_graph=create_graph, allow_unused=True)
+    found = iter(gradients)
+    return [next(found) if tensor.requires_grad else None for tensor in inputs]
 
 
 class _Shape(ctypes.Structure):
@@ -138,5 +130,6 @@ def _call(direction: str, plan: Plan, votes: Tensor, betas: Sequence[Tensor], *a
     getattr(library, name)(ctypes.byref(settings), ctypes.c_int(torch.get_num_threads()), *arguments)
 
 
-def _address(tensor: Tensor | None) -> ctypes.c_void_p:
-    return ctypes.c_void_p(None if tensor is None else tensor.data_ptr())
+def _address(tensor: Tensor) -> ctypes.c_void_p:
+    """Return a pointer to a tensor's numbers; that of an empty one is null."""
+    return ctypes.c_void_p(tensor.data_ptr())

@@ -28,8 +28,8 @@ def route(
     implementation: Implementation,
     agreement: bool,
     **options: Any,
-) -> tuple[Tensor, Tensor | None]:
-    """Return capsules and agreement by the chosen implementation; if agreement is not wanted, it may be None."""
+) -> tuple[Tensor, Tensor]:
+    """Return capsules and agreement by the chosen implementation; if agreement is not wanted, it may be empty."""
     chosen = choose(implementation, votes, *betas)
     if chosen == "kernels":
         return fused.route(fused.Plan(reference, options, agreement=agreement), votes, *betas)
@@ -86,6 +86,5 @@ def _find_obstacle(votes: Tensor, *betas: Tensor) -> str | None:
 def _find_device_obstacle(kind: str) -> str | None:
     if kind != "cuda":
         return f"there are no kernels for {kind}"
-    return (
-        None if importlib.util.find_spec("triton") else "torch.compile needs Triton on a GPU, and it is not installed"
-    )
+    has_triton = importlib.util.find_spec("triton") is not None
+    return None if has_triton else "torch.compile needs Triton on a GPU, and it is not installed"

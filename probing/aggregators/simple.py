@@ -26,27 +26,13 @@ def simple_routing(
     squash: bool = True,
     softmax_over: Literal["capsules", "heads"] = "capsules",
     implementation: Implementation = "auto",
+    agreement: bool = True,
 ) -> tuple[Tensor, Tensor]:
     """Return the capsules (..., N, K) and the agreement weights (..., H, N) that made them.
 
-    `votes` is (..., H, N, K). `softmax_over="heads"` is the authors' released code, where sum_h C = 1.
+    `votes` is (..., H, N, K). `softmax_over="heads"` is the authors' released code, where sum_h C = 1. With
+    `agreement=False` the weights may be empty.
     """
-    capsules, agreement = _route(
-        votes, iterations=iterations, squash=squash, softmax_over=softmax_over, implementation=implementation
-    )
-    assert agreement is not None
-    return capsules, agreement
-
-
-def _route(
-    votes: Tensor,
-    *,
-    iterations: int,
-    squash: bool,
-    softmax_over: Literal["capsules", "heads"],
-    implementation: Implementation,
-    agreement: bool = True,
-) -> tuple[Tensor, Tensor | None]:
     if iterations < 1:
         raise ValueError(f"iterations must be at least 1. Got {iterations} instead.")
     if softmax_over not in ("capsules", "heads"):
@@ -101,33 +87,23 @@ class SimpleAggregator(nn.Module):
         implementation: Implementation = "auto",
     ) -> None:
         super().__init__()
-        self.softmax_over: Literal["capsules", "heads"] = softmax_over
         self.iterations = iterations
-        self.squash = squash
         self.implementation: Implementation = implementation
+        self.route = partial(simple_routing, squash=squash, softmax_over=softmax_over)
         self.votes = Votes(model_dim, num_heads, num_capsules=num_capsules, votes=votes, nonlinear=nonlinear)
 
     def forward(self, heads_THd: Tensor) -> Tensor:
         """Return (T, d) from the heads' outputs (T, H, d/H)."""
-        capsules_TNK, _ = _route(
-            self.votes(heads_THd),
-            iterations=self.iterations,
-            squash=self.squash,
-            softmax_over=self.softmax_over,
-            implementation=self.implementation,
-            agreement=False,
+        votes = self.votes(heads_THd)
+        capsules_TNK, _ = self.route(
+            votes, iterations=self.iterations, implementation=self.implementation, agreement=False
         )
         return capsules_TNK.flatten(-2)
 
     def agreements(self, heads_THd: Tensor) -> Tensor:
         """Return the agreement weights (iterations, T, H, N) with which each iteration made its capsules."""
         votes = self.votes(heads_THd)
-        return torch.stack(
-            [
-                simple_routing(votes, iterations=count, squash=self.squash, softmax_over=self.softmax_over)[1]
-                for count in range(1, self.iterations + 1)
-            ]
-        )
+        return torch.stack([self.route(votes, iterations=count)[1] for count in range(1, self.iterations + 1)])
 
 
 SimpleCodeAggregator = partial(SimpleAggregator, softmax_over="heads", nonlinear=False)

@@ -18,9 +18,7 @@ from probing.registry import AGGREGATORS
 @click.option("--preset", default="paper", show_default=True, help=f"Preset of settings: {join_names(PRESETS)}.")
 @click.option("--aggregator", default="em", show_default=True, help=f"Aggregator: {options.ONE_AGGREGATOR}.")
 @options.SETTINGS
-@click.option(
-    "--vocabulary-size", type=options.COUNT, default=30_000, show_default=True, help="Number of words embedded."
-)
+@click.option("--vocabulary-size", type=options.COUNT, default=30_000, show_default=True, help="Number of words.")
 @click.option("--num-classes", type=options.COUNT, default=2, show_default=True, help="Number of the task's labels.")
 @options.AS_JSON
 def describe(

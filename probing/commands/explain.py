@@ -13,18 +13,12 @@ from probing.commands import options
 
 @click.command()
 @options.TASKS
-@click.option("--aggregator", "aggregators", multiple=True, help=f"{options.AGGREGATOR_HELP} [default: all]")
+@options.AGGREGATORS
 @click.option("--sentence", "sentences", multiple=True, metavar="TOKENS", help="Sentence: tokens separated by spaces.")
 @click.option(
-    "--count",
-    type=click.IntRange(0),
-    default=3,
-    show_default=True,
-    help="Number of test sentences to explain, if no sentence is given.",
+    "--count", type=click.IntRange(0), default=3, show_default=True, help="Number of test sentences, if none is given."
 )
-@click.option(
-    "--groups", type=options.COUNT, default=8, show_default=True, help="Number of groups in which capsules are shown."
-)
+@click.option("--groups", type=options.COUNT, default=8, show_default=True, help="Number of capsule groups to show.")
 @options.DATA
 @options.PRESET
 @options.SETTINGS

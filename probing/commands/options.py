@@ -9,9 +9,10 @@ from typing import Any, TypeVar
 
 import click
 
+from probing import registry
 from probing.config import DEVICES, PRESETS
 from probing.errors import ProbingError
-from probing.registry import AGGREGATORS, COMPARED
+from probing.registry import COMPARED
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -80,12 +81,10 @@ class Shard(click.ParamType):
         return int(number), int(count)
 
 
-ONE_AGGREGATOR = f"{', '.join(AGGREGATORS.builtins)}, module:Name or file.py:Name"
+ONE_AGGREGATOR = f"{', '.join(registry.AGGREGATORS.builtins)}, module:Name or file.py:Name"
 TASKS = click.option("--task", "tasks", multiple=True, help="Task by any of its names, or all. [default: all]")
 PRESET = click.option("--preset", help=f"Preset of settings: {join_names(PRESETS)}. [default: the data set's own]")
-DEVICE = click.option(
-    "--device", default="auto", show_default=True, help=f"Device to compute on: {join_names(DEVICES)}."
-)
+DEVICE = click.option("--device", default="auto", show_default=True, help=f"Device: {join_names(DEVICES)}.")
 RESULTS = click.option("--results", type=FOLDER, default="results", show_default=True, help="Folder of the records.")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 DATA = together(
@@ -93,12 +92,15 @@ DATA = together(
         "--data", help="Data set: senteval, mini, or a folder of task files. [default: senteval if there, else mini]"
     ),
     click.option("--data-dir", type=FOLDER, help="Folder of SentEval's files. [default: data/senteval]"),
-    click.option(
-        "--task-file", "task_files", multiple=True, type=FILE, help="File of your own task, in SentEval's format."
-    ),
+    click.option("--task-file", "task_files", multiple=True, type=FILE, help="Your own task, in SentEval's format."),
 )
 SETTINGS = together(
     click.option("--config", "config_file", type=FILE, help="TOML file of settings, in sections such as [model]."),
     click.option("--set", "settings", multiple=True, metavar="SECTION.KEY=VALUE", help="Value of a single setting."),
 )
-AGGREGATOR_HELP = f"Aggregator: all ({join_names(COMPARED, 'and')}), {ONE_AGGREGATOR}."
+AGGREGATORS = click.option(
+    "--aggregator",
+    "aggregators",
+    multiple=True,
+    help=f"Aggregator: all ({join_names(COMPARED, 'and')}), {ONE_AGGREGATOR}. [default: all, unless --encoder]",
+)

@@ -16,17 +16,10 @@ from probing.errors import ProbingError
 
 @click.command()
 @options.TASKS
-@click.option(
-    "--aggregator",
-    "aggregators",
-    multiple=True,
-    help=f"{options.AGGREGATOR_HELP} [default: all, unless --encoder is given]",
-)
+@options.AGGREGATORS
 @click.option("--encoder", "encoders", multiple=True, metavar="SPEC", help="Encoder to probe: see `probe encoders`.")
 @click.option("--layer", metavar="0..n|all|last", help="Layer of a Hugging Face model to probe. [default: last]")
-@click.option(
-    "--pooling", metavar="|".join(POOLINGS), help="Pooling over a Hugging Face model's tokens. [default: mean]"
-)
+@click.option("--pooling", metavar="|".join(POOLINGS), help="Pooling of a Hugging Face model. [default: mean]")
 @click.option("--dtype", metavar="|".join(DTYPES), help="Type in which frozen vectors are kept. [default: float32]")
 @click.option(
     "--probe",
@@ -46,13 +39,9 @@ from probing.errors import ProbingError
 @options.DATA
 @options.PRESET
 @options.SETTINGS
-@click.option(
-    "--layers-with-aggregator", metavar="1,2", help="Layers that have the aggregator; the others stay linear."
-)
+@click.option("--layers-with-aggregator", metavar="1,2", help="Layers that have the aggregator; others stay linear.")
 @click.option("--seed", "single_seeds", multiple=True, type=int, help="Seed of a run. Can be repeated. [default: 0]")
-@click.option(
-    "--seeds", type=options.Seeds(), default=(), help="Number of seeds (5 for 0 to 4), or a list of them (0,1,2)."
-)
+@click.option("--seeds", type=options.Seeds(), default=(), help="Number of seeds (5 for 0 to 4), or a list (0,1,2).")
 @options.DEVICE
 @click.option(
     "--jobs",
@@ -70,11 +59,7 @@ from probing.errors import ProbingError
     show_default=True,
     help=f"Place where cells run: {BACKENDS[0]} (processes of this machine), {join_names(BACKENDS[1:])}.",
 )
-@click.option(
-    "--address",
-    metavar="HOST:PORT",
-    help="Address of the Ray or Dask cluster. [default for ray: this machine's]",
-)
+@click.option("--address", metavar="HOST:PORT", help="Address of the cluster. [default for ray: this machine's]")
 @click.option(
     "--gpus-per-cell",
     type=click.FloatRange(0),

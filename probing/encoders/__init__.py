@@ -7,21 +7,3 @@ from probing.encoders.senteval import DotDict, make_params
 from probing.encoders.specification import find_recipes, find_trainable, summaries
 from probing.encoders.trainable import build_fine_tuned
 from probing.encoders.vector_cache import Entry, clear_cached, describe_cached, embed, forget_vectors
-
-__all__ = [
-    "DotDict",
-    "Entry",
-    "Recipe",
-    "as_matrix",
-    "build_fine_tuned",
-    "clear_cached",
-    "describe_cached",
-    "embed",
-    "find_recipes",
-    "find_trainable",
-    "forget_vectors",
-    "is_unversioned",
-    "make_object_recipe",
-    "make_params",
-    "summaries",
-]

@@ -193,12 +193,9 @@ def _make_lookup(name: str, matrix: NDArray[Any], path: Path) -> Callable[[int, 
 def _sentences(data: IndexedTask, start: int, stop: int) -> Iterator[list[str]]:
     """Yield a range of the sentences of train, dev and test, in this order."""
     for split in SPLITS:
-        packed = data.splits[split]
-        for row in range(max(start, 0), min(stop, len(packed))):
-            yield [
-                data.words[word - 1] for word in packed.tokens[packed.offsets[row] : packed.offsets[row + 1]].tolist()
-            ]
-        start, stop = start - len(packed), stop - len(packed)
+        size = len(data.splits[split])
+        yield from data.sentences(split, range(max(start, 0), min(stop, size)))
+        start, stop = start - size, stop - size
 
 
 def _file_name(layer: int | None) -> str:

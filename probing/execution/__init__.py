@@ -5,15 +5,3 @@ from probing.execution.leases import Leases
 from probing.execution.local import LocalProcesses
 from probing.execution.scheduler import Waiting, execute, find_waiting
 from probing.execution.work import Backend, Work
-
-__all__ = [
-    "Backend",
-    "Leases",
-    "LocalProcesses",
-    "Waiting",
-    "Work",
-    "check_backend",
-    "choose_backend",
-    "execute",
-    "find_waiting",
-]

@@ -25,6 +25,9 @@ SECONDS_TO_STOP = 2.5
 SECONDS_IDLE = 300
 """Time without work after which a process ends; a new one starts when it is needed."""
 
+SAFE_PATH = "PYTHONSAFEPATH"
+"""Variable that keeps Python from importing modules of the current folder, which may be of unknown origin."""
+
 
 @dataclass(frozen=True, slots=True)
 class LocalProcesses:
@@ -98,11 +101,10 @@ class _Processes:
         return self.processes.jobs
 
     def submit(self, work: Any) -> Future[Record]:
-        executor = self._executor()
-        with shielded():  # Ctrl-C reaches the processes that start here, too, but only this process ends them
-            future: Future[Record] = executor.submit(
-                _run_in_worker, self.run_work, work, self.processes.device, self.processes.threads, self.channel
-            )
+        arguments = (self.run_work, work, self.processes.device, self.processes.threads, self.channel)
+        # Ctrl-C reaches the processes that start here, too, but only this process ends them.
+        with importing_safely(), shielded():
+            future: Future[Record] = self._executor().submit(_run_in_worker, *arguments)
         self.begun.append(future)
         return future
 
@@ -121,10 +123,24 @@ class _Processes:
             executor.shutdown(wait=True, kill_workers=True)
 
     def _executor(self) -> Any:
-        # While a process has no work, it has no line either, by which it would notice that the run was killed.
+        # An idle process has no channel to notice by that the run was killed; it watches its parent instead.
         return joblib.externals.loky.get_reusable_executor(
             self.processes.jobs, timeout=SECONDS_IDLE, initializer=end_with, initargs=(os.getpid(),)
         )
+
+
+@contextmanager
+def importing_safely() -> Iterator[None]:
+    """Keep Python processes that start in the block from importing modules of the current folder."""
+    before = os.environ.get(SAFE_PATH)
+    os.environ[SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[SAFE_PATH]
+        else:
+            os.environ[SAFE_PATH] = before
 
 
 def _run_in_worker(

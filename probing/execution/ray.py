@@ -7,6 +7,7 @@ import dataclasses
 import json
 import logging
 import signal
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -63,7 +64,9 @@ class RayCluster:
             check_reachable("ray", self.address, port=6379)
         handler = signal.getsignal(signal.SIGTERM)
         try:
-            ray.init(address=self.address or "auto", log_to_driver=False, logging_level=logging.ERROR)
+            # Ray lets the workers import modules of the current folder, which may be of unknown origin.
+            with tempfile.TemporaryDirectory() as empty, contextlib.chdir(empty):
+                ray.init(address=self.address or "auto", log_to_driver=False, logging_level=logging.ERROR)
         except (OSError, RuntimeError, ValueError) as error:
             where = self.address or "this machine"
             raise ProbingError(
@@ -72,9 +75,7 @@ class RayCluster:
             ) from None
         finally:
             if threading.current_thread() is threading.main_thread():
-                signal.signal(
-                    signal.SIGTERM, handler
-                )  # Ray installs its own handler, which would end the run at any moment
+                signal.signal(signal.SIGTERM, handler)  # Ray's own would end the run at any moment
         try:
             yield ray
         finally:

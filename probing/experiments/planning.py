@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
-from probing.config import Config, resolve_config
+from probing.config import resolve_config
 from probing.corpus.source import Source, choose_source, own_files
 from probing.display import Display
 from probing.encoders import Recipe
 from probing.experiments.cells import Cell
 from probing.experiments.fitting import Probed
-from probing.experiments.models import TestedModel, choose_measures, choose_models
+from probing.experiments.models import choose_measures, choose_models
 from probing.experiments.options import DataOptions, Experiment
-from probing.results import CellIdentity, DataIdentity, Measure
+from probing.results import CellIdentity, DataIdentity
 from probing.tasks import IndexedTask, Task, load_task
 from probing.training import pick_device
 
@@ -56,12 +55,23 @@ def plan_cells(experiment: Experiment, device: str, display: Display) -> Planned
         config = resolve_config(preset, config_file=settings.config_file, settings=settings.settings)
         loaded = {task: _load(path, display) for task, path in source.files.items()}
         display.say(f"data: {source.name} ({source.reason}); preset: {preset}; device: {chosen_device}")
-        for task, path in source.files.items():
-            identity = _identify_data(source, task, loaded[task], display)
-            for cell, recipe in _combine(task, path, loaded[task], identity, models, measures, preset, config, seeds):
-                cells.append(cell)
-                if recipe is not None and isinstance(cell.method, Probed):
-                    recipes[cell.method.vectors.folder] = recipe
+        for task, data in loaded.items():
+            data_identity = _identify_data(source, task, data, display)
+            for measure, model, seed in itertools.product(measures, models, dict.fromkeys(seeds)):
+                method = model.method(data, config, seed)
+                identity = CellIdentity(
+                    task=task.name,
+                    family=task.family,
+                    seed=seed,
+                    preset=preset,
+                    data=data_identity,
+                    model=model.identity,
+                    settings=method.settings,
+                    measure=measure,
+                )
+                cells.append(Cell(identity=identity, task=task, path=source.files[task], method=method))
+                if model.recipe is not None and isinstance(method, Probed):
+                    recipes[method.vectors.folder] = model.recipe(seed)
     cells.sort(key=lambda cell: seeds.index(cell.identity.seed))
     return PlannedCells(cells, recipes, chosen_device)
 
@@ -93,31 +103,3 @@ def _identify_data(source: Source, task: Task, loaded: IndexedTask, display: Dis
         verified=verified,
         datasheet=source.datasheet,
     )
-
-
-def _combine(
-    task: Task,
-    path: Path,
-    loaded: IndexedTask,
-    data: DataIdentity,
-    models: Sequence[TestedModel],
-    measures: Sequence[Measure],
-    preset: str,
-    config: Config,
-    seeds: Sequence[int],
-) -> Iterator[tuple[Cell, Recipe | None]]:
-    """Yield the cells of one task, with the recipes of their vectors."""
-    for measure, model, seed in itertools.product(measures, models, dict.fromkeys(seeds)):
-        method = model.method(loaded, config, seed)
-        identity = CellIdentity(
-            task=task.name,
-            family=task.family,
-            seed=seed,
-            preset=preset,
-            data=data,
-            model=model.identity,
-            settings=method.settings,
-            measure=measure,
-        )
-        cell = Cell(identity=identity, task=task, path=path, method=method)
-        yield cell, model.recipe and model.recipe(seed)

@@ -50,7 +50,9 @@ def describe_model(
     with torch.device("meta"):
         model = build_classifier(aggregator, vocabulary_size=vocabulary_size, num_classes=num_classes, **settings)
     parameters: dict[str, Counter[str]] = {}
+    routed = False
     for parameter_name, parameter in model.named_parameters():
+        routed |= parameter_name.endswith("vote_weight")
         part, layer = part_of(parameter_name)
         place = f"layer {layer}" if layer else "embeddings" if part == "embeddings" else "top"
         parameters.setdefault(place, Counter())[part] += parameter.numel()
@@ -58,7 +60,7 @@ def describe_model(
         settings={"aggregator": name, "vocabulary_size": vocabulary_size, "num_classes": num_classes} | settings,
         parameters={place: dict(counts) for place, counts in parameters.items()},
         total=sum(parameter.numel() for parameter in model.parameters()),
-        shapes=_shapes(num_classes=num_classes, routed=_is_routed(model), **settings),
+        shapes=_shapes(config, num_classes, routed=routed),
     )
 
 
@@ -79,25 +81,20 @@ def part_of(parameter_name: str) -> tuple[ParameterGroup, int | None]:
     return ("aggregator" if pieces[4] == "aggregator" else "attention"), layer
 
 
-def _is_routed(model: torch.nn.Module) -> bool:
-    return any(name.endswith("vote_weight") for name, _ in model.named_parameters())
-
-
-def _shapes(*, num_classes: int, routed: bool, **settings: object) -> dict[str, str]:
-    width, heads, capsules = (int(str(settings[name])) for name in ("model_dim", "num_heads", "num_capsules"))
+def _shapes(config: ModelConfig, num_classes: int, *, routed: bool) -> dict[str, str]:
+    width, heads, capsules = config.model_dim, config.num_heads, config.num_capsules
     size = width // capsules
-    shapes = {
-        "hidden states": f"(T, d={width})",
-        "heads": f"(T, H={heads}, d/H={width // heads})",
+    routing = {
         "votes": f"(T, H={heads}, N={capsules}, K={size})",
         "agreement weights": f"(T, H={heads}, N={capsules})",
         "capsules": f"(T, N={capsules}, K={size})",
+    }
+    return {
+        "hidden states": f"(T, d={width})",
+        "heads": f"(T, H={heads}, d/H={width // heads})",
+        **(routing if routed else {}),
         "aggregated heads": f"(T, d={width})",
-        "feed-forward": f"(T, {settings['feed_forward_dim']})",
+        "feed-forward": f"(T, {config.feed_forward_dim})",
         "sentence vector": f"(B, d={width})",
         "scores": f"(B, C={num_classes})",
     }
-    if not routed:
-        for name in ("votes", "agreement weights", "capsules"):
-            del shapes[name]
-    return shapes

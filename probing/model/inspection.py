@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
 
 from probing.model.attention import Packing, SelfAttention
 
@@ -56,26 +57,21 @@ def inspect_sentence(model: nn.Module, tokens_L: Tensor) -> tuple[Tensor, list[L
     captured: list[tuple[SelfAttention, Tensor, Tensor]] = []
     with ExitStack() as hooks:
         for attention in attentions(model):
-            hooks.enter_context(_capturing(attention, captured))
+            for hook in _capture(attention, captured):
+                hooks.enter_context(hook)
         scores_1C = model(tokens_L, packing.map(lambda tensor: tensor.to(tokens_L.device)))
     return scores_1C[0].softmax(0), [_view(*parts) for parts in captured]
 
 
-@contextmanager
-def _capturing(attention: SelfAttention, captured: list[tuple[SelfAttention, Tensor, Tensor]]) -> Iterator[None]:
-    """Keep the inputs of an attention and of its aggregator."""
+def _capture(
+    attention: SelfAttention, captured: list[tuple[SelfAttention, Tensor, Tensor]]
+) -> Iterator[RemovableHandle]:
+    """Yield hooks that keep the inputs of an attention and of its aggregator."""
     hidden: list[Tensor] = []
-    hooks = (
-        attention.register_forward_pre_hook(lambda module, inputs: hidden.append(inputs[0])),
-        attention.aggregator.register_forward_pre_hook(
-            lambda module, inputs: captured.append((attention, hidden.pop(), inputs[0]))
-        ),
+    yield attention.register_forward_pre_hook(lambda module, inputs: hidden.append(inputs[0]))
+    yield attention.aggregator.register_forward_pre_hook(
+        lambda module, inputs: captured.append((attention, hidden.pop(), inputs[0]))
     )
-    try:
-        yield
-    finally:
-        for hook in hooks:
-            hook.remove()
 
 
 def _view(attention: SelfAttention, hidden_Ld: Tensor, heads_LHd: Tensor) -> LayerView:
@@ -86,16 +82,11 @@ def _view(attention: SelfAttention, hidden_Ld: Tensor, heads_LHd: Tensor) -> Lay
     return LayerView(weights_HLL, aggregator.agreements(heads_LHd) if isinstance(aggregator, Routing) else None)
 
 
-@contextmanager
-def masked_head(attention: SelfAttention, head: int) -> Iterator[None]:
-    """Silence one head during the block: the aggregator gets zeros instead."""
+def masked_head(attention: SelfAttention, head: int) -> RemovableHandle:
+    """Silence one head, during a block with what is returned: the aggregator gets zeros instead."""
 
     def silence(module: nn.Module, inputs: tuple[Tensor]) -> tuple[Tensor]:
         (heads_THd,) = inputs
         return (heads_THd.index_fill(1, torch.tensor(head, device=heads_THd.device), 0.0),)
 
-    hook = attention.aggregator.register_forward_pre_hook(silence)
-    try:
-        yield
-    finally:
-        hook.remove()
+    return attention.aggregator.register_forward_pre_hook(silence)

@@ -3,16 +3,3 @@
 from probing.probes.definitions import LINEAR_TASKS, PROBES, Probe, get_probe, senteval_probe
 from probing.probes.search import FittedProbe, Vectors, describe_candidates, fit
 from probing.probes.standardise import LARGEST
-
-__all__ = [
-    "LARGEST",
-    "LINEAR_TASKS",
-    "PROBES",
-    "FittedProbe",
-    "Probe",
-    "Vectors",
-    "describe_candidates",
-    "fit",
-    "get_probe",
-    "senteval_probe",
-]

@@ -1,8 +1,8 @@
-"""What Li et al. (2019) say about their Table 1, and whether other results say the same.
+"""The claims that Li et al. (2019) make about their Table 1, checked against other results.
 
 A claim is supported or contradicted by differences that are significant after Holm's correction within the claim;
-with fewer of them than the claim needs, it cannot be decided. What the paper leaves open is put as a claim as well:
-its authors' code routes otherwise than it says.
+with fewer of them than the claim needs, it cannot be decided. The questions that the paper leaves open, because its
+authors' code routes differently from its text, are checked as claims as well.
 """
 
 from __future__ import annotations
@@ -12,50 +12,50 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from probing.report.grouping import AVERAGE, Model
+from probing.report.grouping import AVERAGE, ModelResults
 from probing.report.significance import Comparer, Verdict, format_difference, judge
-from probing.statistics.comparisons import Comparison
-from probing.tasks.table import TASKS
+from probing.statistics import Comparison
+from probing.tasks import TASKS
 
 Answer = Literal["supported", "contradicted", "cannot be decided"]
-Models = Mapping[str, Model]
+"""Answer of the results to a claim."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One of the paper's claims, and what these results say about it."""
+    """One of the paper's claims, and the answer of the results to it."""
 
     text: str
     answer: Answer
     numbers: str
-    """What the answer rests on."""
+    """Differences that the answer rests on."""
 
 
 class UndecidableError(Exception):
-    """Something that a claim is about has not been measured."""
+    """A claim cannot be checked, because a model or task in it has not been measured."""
 
 
 def check_claims(comparer: Comparer) -> list[Claim]:
-    """Return the paper's claims, each with what one table's results say about it; none without routing and Base."""
-    measured = {model.name for model in comparer.group.models if model.cells}
+    """Return the paper's claims, each checked against one table; without routing or without Base there are none."""
+    measured = {model.name for model in comparer.group.models if model.results}
     if "base" not in measured or measured.isdisjoint({"simple", "em"}):
         return []
     checks: dict[str, Callable[[Comparer], tuple[Answer, str]]] = {
-        "simple routing beats Base on most of the ten tasks": partial(_beats_on_most, name="simple"),
-        "EM routing beats Base on most of the ten tasks": partial(_beats_on_most, name="em"),
-        "SeLen is the exception: routing does not beat Base there": _is_the_exception,
-        "EM routing is best on most of the eight syntactic and semantic tasks": _is_best_on_most,
-        "EM routing beats Base by more than 3 points on TrDep, Tense and ObjNm": lambda c: _all_hold(
+        "simple routing beats Base on most of the ten tasks": partial(_check_most, name="simple"),
+        "EM routing beats Base on most of the ten tasks": partial(_check_most, name="em"),
+        "SeLen is the exception: routing does not beat Base there": _check_exception,
+        "EM routing is best on most of the eight syntactic and semantic tasks": _check_best_on_most,
+        "EM routing beats Base by more than 3 points on TrDep, Tense and ObjNm": lambda c: _check_margin(
             c, "em", ("TrDep", "Tense", "ObjNm"), margin=3.0, sign=1
         ),
-        "simple routing is below Base on TrDep and SubNm": lambda c: _all_hold(
+        "simple routing is below Base on TrDep and SubNm": lambda c: _check_margin(
             c, "simple", ("TrDep", "SubNm"), margin=0.0, sign=-1
         ),
     }
     for name, words in (("simple", "simple"), ("em", "EM")):
         if measured >= {name, f"{name}-code"}:
             question = f"left open: {words} routing as printed beats that of the authors' code on most of the ten tasks"
-            checks[question] = partial(_beats_on_most, name=name, rival=f"{name}-code")
+            checks[question] = partial(_check_most, name=name, rival=f"{name}-code")
     claims = []
     for text, check in checks.items():
         try:
@@ -66,7 +66,8 @@ def check_claims(comparer: Comparer) -> list[Claim]:
     return claims
 
 
-def _beats_on_most(comparer: Comparer, name: str, rival: str = "base") -> tuple[Answer, str]:
+def _check_most(comparer: Comparer, name: str, rival: str = "base") -> tuple[Answer, str]:
+    """Check that a model beats a rival on most of the ten tasks."""
     tasks = [task.name for task in TASKS]
     verdicts = judge(_compare(comparer, name, rival, tasks))
     better = [task for task, verdict in verdicts.items() if verdict.better]
@@ -77,18 +78,21 @@ def _beats_on_most(comparer: Comparer, name: str, rival: str = "base") -> tuple[
         for word, chosen in (("better on", better), ("worse on", worse), ("no significant difference on", others))
     )
     if len(verdicts) == len(tasks):
-        numbers += f"; on average {_show(judge(_compare(comparer, name, rival, [AVERAGE]))[AVERAGE])}"
-    return _count(len(better), len(worse), len(tasks)), numbers + _unmeasured(tasks, verdicts)
+        numbers += f"; on average {_format_verdict(judge(_compare(comparer, name, rival, [AVERAGE]))[AVERAGE])}"
+    return _decide_most(len(better), len(worse), len(tasks)), numbers + _list_unmeasured(tasks, verdicts)
 
 
-def _is_the_exception(comparer: Comparer) -> tuple[Answer, str]:
+def _check_exception(comparer: Comparer) -> tuple[Answer, str]:
+    """Check that no routing beats Base on SeLen."""
     comparisons = {name: _compare(comparer, name, "base", ["SeLen"]).get("SeLen") for name in ("simple", "em")}
     made = {name: comparison for name, comparison in comparisons.items() if comparison is not None}
     if not made:
         raise UndecidableError("SeLen has not been measured")
     verdicts = judge(made)
     base = _find(comparer, "base").label
-    numbers = ", ".join(f"{_find(comparer, name).label} − {base} {_show(one)}" for name, one in verdicts.items())
+    numbers = ", ".join(
+        f"{_find(comparer, name).label} − {base} {_format_verdict(one)}" for name, one in verdicts.items()
+    )
     if any(verdict.better for verdict in verdicts.values()):
         return "contradicted", numbers
     below = all(verdict.difference <= 0 for verdict in verdicts.values()) and len(verdicts) == len(comparisons)
@@ -97,7 +101,8 @@ def _is_the_exception(comparer: Comparer) -> tuple[Answer, str]:
     return "cannot be decided", numbers
 
 
-def _is_best_on_most(comparer: Comparer) -> tuple[Answer, str]:
+def _check_best_on_most(comparer: Comparer) -> tuple[Answer, str]:
+    """Check that EM routing beats both Base and simple routing on most syntactic and semantic tasks."""
     tasks = [task.name for task in TASKS if task.family != "surface"]
     rivals = ("base", "simple")
     comparisons = {
@@ -114,32 +119,36 @@ def _is_best_on_most(comparer: Comparer) -> tuple[Answer, str]:
         f"{word} {len(chosen)}" + (f" ({', '.join(chosen)})" if chosen else "")
         for word, chosen in (("better than both on", best), ("worse than one on", beaten), ("undecided on", others))
     )
-    return _count(len(best), len(beaten), len(tasks)), numbers + _unmeasured(tasks, measured)
+    return _decide_most(len(best), len(beaten), len(tasks)), numbers + _list_unmeasured(tasks, measured)
 
 
-def _all_hold(comparer: Comparer, name: str, tasks: Sequence[str], *, margin: float, sign: int) -> tuple[Answer, str]:
-    """Check that a model's difference to Base lies beyond a margin on each of some tasks."""
+def _check_margin(
+    comparer: Comparer, name: str, tasks: Sequence[str], *, margin: float, sign: int
+) -> tuple[Answer, str]:
+    """Check that a model lies above Base (sign 1) or below it (sign -1) by more than a margin on all these tasks."""
     comparisons = _compare(comparer, name, "base", tasks)
     if not comparisons:
         raise UndecidableError("none of these tasks has been measured")
     beyond = judge(comparisons, supposed=margin)
     shown = judge(comparisons)
-    numbers = ", ".join(f"{task} {_show(verdict)}" for task, verdict in shown.items())
-    numbers += _unmeasured(tasks, comparisons)
+    numbers = ", ".join(f"{task} {_format_verdict(verdict)}" for task, verdict in shown.items())
+    numbers += _list_unmeasured(tasks, comparisons)
     if any((verdict.worse if sign > 0 else verdict.better) for verdict in beyond.values()):
         return "contradicted", numbers
     holds = all((verdict.better if sign > 0 else verdict.worse) for verdict in beyond.values())
     return "supported" if holds and len(beyond) == len(tasks) else "cannot be decided", numbers
 
 
-def _compare(comparer: Comparer, first: str, second: str, tasks: Sequence[str]) -> dict[str, Comparison]:
+def _compare(comparer: Comparer, first: str, second: str, columns: Sequence[str]) -> dict[str, Comparison]:
+    """Return the comparisons of two models in those columns where both have been measured."""
     models = [_find(comparer, first), _find(comparer, second)]
-    made = {task: comparer.compare(models[0], models[1], task) for task in tasks}
-    return {task: comparison for task, comparison in made.items() if comparison is not None}
+    made = {column: comparer.compare(models[0], models[1], column) for column in columns}
+    return {column: comparison for column, comparison in made.items() if comparison is not None}
 
 
-def _find(comparer: Comparer, name: str) -> Model:
-    found = [model for model in comparer.group.models if model.name == name and model.cells]
+def _find(comparer: Comparer, name: str) -> ModelResults:
+    """Return the only measured model of this registered name."""
+    found = [model for model in comparer.group.models if model.name == name and model.results]
     if not found:
         raise UndecidableError(f"{name} has not been measured")
     if len(found) > 1:
@@ -147,14 +156,14 @@ def _find(comparer: Comparer, name: str) -> Model:
     return found[0]
 
 
-def _count(better: int, worse: int, number: int) -> Answer:
-    """Decide whether something holds for most of a number of tasks, whatever the undecided ones are."""
+def _decide_most(better: int, worse: int, number: int) -> Answer:
+    """Decide whether a claim holds for most of a number of tasks, however the undecided tasks would turn out."""
     if better > number / 2:
         return "supported"
     return "contradicted" if number - worse <= number / 2 else "cannot be decided"
 
 
-def _show(verdict: Verdict) -> str:
+def _format_verdict(verdict: Verdict) -> str:
     return f"{format_difference(verdict.difference)} {verdict.interval}"
 
 
@@ -163,6 +172,6 @@ def _list_differences(verdicts: Mapping[str, Verdict], tasks: Sequence[str]) -> 
     return f" ({', '.join(shown)})" if shown else ""
 
 
-def _unmeasured(tasks: Sequence[str], measured: Mapping[str, object] | Sequence[str]) -> str:
+def _list_unmeasured(tasks: Sequence[str], measured: Mapping[str, object] | Sequence[str]) -> str:
     missing = [task for task in tasks if task not in measured]
     return f"; not measured: {', '.join(missing)}" if missing else ""

@@ -13,6 +13,7 @@ from typing import Any
 from tabulate import tabulate
 
 from probing.errors import ProbingError
+from probing.report.formats import make_printable
 from probing.report.grouping import ModelResults, ResultGroup, find_model, group_results, load_records
 from probing.report.significance import TESTS, Comparer, Verdict, format_difference, judge
 from probing.results import Record
@@ -102,9 +103,7 @@ def _compare_in_group(group: ResultGroup, first: ModelResults, second: ModelResu
         return None
     verdicts = judge(comparisons)
     pair = (first, second)
-    lines = [
-        _make_line(task, pair, [task], comparison, verdicts[task]) for task, comparison in comparisons.items()
-    ]
+    lines = [_make_line(task, pair, [task], comparison, verdicts[task]) for task, comparison in comparisons.items()]
     average = average_comparisons(list(comparisons.values()))
     name = f"average of {len(lines)}"
     gaps = [
@@ -162,10 +161,11 @@ def render_text(comparison: ModelComparison) -> str:
         row += ["" if line is comparison.overall else format_p(verdict.p_holm)]
         if single:
             row.append("" if line.p_randomisation is None else format_p(line.p_randomisation))
-        rows.append([_make_printable(text) for text in row])
+        rows.append([make_printable(text) for text in row])
     headers += ["p (randomisation)"] if single else []
-    body = tabulate(rows, [_make_printable(text) for text in headers], disable_numparse=True, colalign=_align_columns(headers))
-    return "\n".join([body, "", *map(_make_printable, _summarise(comparison))])
+    alignment = ("left", *("right" for _ in headers[1:]))
+    body = tabulate(rows, [make_printable(text) for text in headers], disable_numparse=True, colalign=alignment)
+    return "\n".join([body, "", *map(make_printable, _summarise(comparison))])
 
 
 def _summarise(comparison: ModelComparison) -> list[str]:
@@ -177,8 +177,8 @@ def _summarise(comparison: ModelComparison) -> list[str]:
     summary = [
         f"{comparison.first} against {comparison.second}. Data: {comparison.data}; preset: {comparison.preset}; "
         + (f"{first}." if first == second else f"{first} against {second}."),
-        f"{_count(comparison.wins, 'win')}, {_count(comparison.ties, 'tie')}, {_count(comparison.losses, 'loss', 'losses')} "
-        f"at p < .05 after Holm's correction over the tasks; "
+        f"{_count(comparison.wins, 'win')}, {_count(comparison.ties, 'tie')}, "
+        f"{_count(comparison.losses, 'loss', 'losses')} at p < .05 after Holm's correction over the tasks; "
         f"higher on {sum(d > 0 for d in differences)}, lower on {sum(d < 0 for d in differences)}.",
         f"Mean difference {format_difference(overall.difference)} {overall.interval} percentage points, "
         f"p {format_p(overall.p, equals='= ')} by {TESTS[overall.test]}.",
@@ -195,16 +195,8 @@ def format_p(p: float, *, equals: str = "") -> str:
 
 
 def _count(number: int, one: str, many: str = "") -> str:
+    """Return a number with its noun in the singular or plural."""
     return f"{number} {one if number == 1 else many or one + 's'}"
-
-
-def _align_columns(headers: Sequence[str]) -> tuple[str, ...]:
-    return ("left", *("right" for _ in headers[1:]))
-
-
-def _make_printable(text: str) -> str:
-    """Return a text with spaces in place of control characters."""
-    return "".join(character if character.isprintable() else " " for character in text)
 
 
 def _as_dict(comparison: ModelComparison) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Renders records as tables in text, Markdown or LaTeX, or as rows in CSV or JSON."""
+"""Records rendered as tables in text, Markdown or LaTeX, or as rows in CSV or JSON."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from probing.report import FORMATS
 from probing.report.claims import Claim
 from probing.report.explanations import load_explanations
 from probing.report.grouping import load_records
-from probing.report.table import Row, Table, Value, make_tables
-from probing.results.record import Record
-from probing.results.store import uncollected
-from probing.storage.files import as_unicode
+from probing.report.table import Row, Table, TableValue, make_tables
+from probing.results import Record, uncollected
+from probing.storage import as_unicode
 
 MISSING = "–"
+"""Text of a figure that was not measured."""
 CLAIMS_HEADING = "The paper's claims, and what these results say about them"
+"""Heading of the list of claims below a table."""
 
 
 def load_and_render(
@@ -34,43 +35,43 @@ def load_and_render(
     colour: bool = False,
     on_damaged: Callable[[str], None],
 ) -> str:
-    """Return the report on a results folder; with nothing to report, say what to run."""
+    """Return the report on a results folder; if there is nothing to report, the error names the command to run."""
     with uncollected():
-        results = load_records(folder, on_damaged)
+        records = load_records(folder, on_damaged)
         if format == "html":
             from probing.report.html import render_html  # jinja2 is not needed for the other formats
 
             explanations = load_explanations(folder, on_damaged)
             return render_html(
-                results,
+                records,
                 folder=folder.name,
                 against_paper=against_paper,
                 reference=reference,
                 explanations=explanations,
             )
-        return render(results, format, against_paper=against_paper, reference=reference, colour=colour)
+        return render(records, format, against_paper=against_paper, reference=reference, colour=colour)
 
 
 def render(
-    results: Sequence[Record],
+    records: Sequence[Record],
     format: str = "table",
     *,
     against_paper: bool = False,
     reference: str | None = None,
     colour: bool = False,
 ) -> str:
-    """Return the report on some records as table, markdown, latex, csv or json, or as a notebook shows it."""
+    """Return the report on some records as table, markdown, latex, csv or json, or as HTML for a notebook."""
     if format not in (*FORMATS, "notebook") or format == "html":
         raise unknown("format", format, [known for known in FORMATS if known != "html"])
     if format in ("csv", "json"):
         from probing.report.frame import make_frame  # pandas is not needed for the other formats
 
-        frame = make_frame(results, against_paper=against_paper, reference=reference)
+        frame = make_frame(records, against_paper=against_paper, reference=reference)
         if format == "json":
             frame = frame.map(_clean)
             return frame.to_json(orient="records", indent=2, force_ascii=False, double_precision=15)
         return frame.assign(settings=frame["settings"].map(json.dumps)).to_csv(index=False).rstrip("\n")
-    made = make_tables(results, against_paper=against_paper, reference=reference)
+    made = make_tables(records, against_paper=against_paper, reference=reference)
     tables = [one for table in made for one in (table, *table.supplements)]
     if format == "latex":
         labels = ["tab:probing", *(f"tab:probing-{number}" for number in range(2, len(tables) + 1))]
@@ -84,56 +85,56 @@ def render(
 
 
 def _clean(value: Any) -> Any:
-    """Return a value whose names can be written as UTF-8."""
+    """Return a value in which all texts can be written as UTF-8."""
     if isinstance(value, dict):
         return {_clean(key): _clean(item) for key, item in value.items()}
     return as_unicode(value) if isinstance(value, str) else value
 
 
 def render_text(table: Table, *, colour: bool = False) -> str:
-    """Return the table for a terminal; the best of a column are bold, or starred where nothing can be bold."""
+    """Return the table for a terminal; the best of a column are bold, or have a star if there is no colour."""
 
-    def show(value: Value, figure: str) -> str:
-        # Marks stand before the figure, so that digits stay below digits.
+    def show(value: TableValue, figure: str) -> str:
+        # Marks stand before the figure, so that the digits stay aligned.
         best = f"\033[1m{figure}\033[0m" if colour else f"*{figure}"
-        return "\n".join(filter(None, [value.mark + (best if value.best else figure), value.half_width()]))
+        return "\n".join(filter(None, [value.mark + (best if value.best else figure), value.format_below()]))
 
-    headers = ["Model", *(f"{family}\n{_one_line(column)}" for family, column in _headers(table))]
+    headers = ["Model", *(f"{family}\n{make_printable(column)}" for family, column in _list_headers(table))]
     body = tabulate(
-        _cells(table, show),
+        _render_rows(table, show),
         headers,
         tablefmt="simple",
         disable_numparse=True,
-        colalign=("left", *("right" for _ in _columns(table))),
+        colalign=("left", *("right" for _ in _list_columns(table))),
     )
     legend = f"{'Bold' if colour else '*'}: {table.legend}" if table.legend else ""
-    lines = [_caption(table), legend, table.marks, *_notes(table)]
+    lines = [_join_caption(table), legend, table.marks, *_list_notes(table)]
     if table.claims:
-        lines += [f"{CLAIMS_HEADING}:", *(f"- {_describe(claim)}" for claim in table.claims)]
-    return "\n".join([body, "", *(_one_line(line) for line in lines if line)])
+        lines += [f"{CLAIMS_HEADING}:", *(f"- {_describe_claim(claim)}" for claim in table.claims)]
+    return "\n".join([body, "", *(make_printable(line) for line in lines if line)])
 
 
 def render_markdown(table: Table) -> str:
     """Return the table in GitHub's Markdown."""
 
-    def show(value: Value, figure: str) -> str:
+    def show(value: TableValue, figure: str) -> str:
         best = (f"**{figure}**" if value.best else figure) + value.mark
-        return "<br>".join(filter(None, [best, value.half_width()]))
+        return "<br>".join(filter(None, [best, value.format_below()]))
 
-    headers = ["Model", *(f"{family}<br>{escape_markdown(column)}" for family, column in _headers(table))]
-    rows = [[escape_markdown(row[0]), *row[1:]] for row in _cells(table, show)]
+    headers = ["Model", *(f"{family}<br>{escape_markdown(column)}" for family, column in _list_headers(table))]
+    rows = [[escape_markdown(row[0]), *row[1:]] for row in _render_rows(table, show)]
     body = tabulate(
         rows,
         headers,
         tablefmt="pipe",
         disable_numparse=True,
-        colalign=("left", *("right" for _ in _columns(table))),
+        colalign=("left", *("right" for _ in _list_columns(table))),
     )
-    caption, legend, marks = map(escape_markdown, (_caption(table), table.legend, table.marks))
+    caption, legend, marks = map(escape_markdown, (_join_caption(table), table.legend, table.marks))
     blocks = [body, " ".join(filter(None, [caption, legend and f"**Bold**: {legend}", marks]))]
-    blocks += [escape_markdown(note) for note in _notes(table)]
+    blocks += [escape_markdown(note) for note in _list_notes(table)]
     if table.claims:
-        claims = "\n".join(f"- {escape_markdown(_describe(claim))}" for claim in table.claims)
+        claims = "\n".join(f"- {escape_markdown(_describe_claim(claim))}" for claim in table.claims)
         blocks += [f"{escape_markdown(CLAIMS_HEADING)}:", claims]
     return "\n\n".join(blocks)
 
@@ -141,19 +142,19 @@ def render_markdown(table: Table) -> str:
 def render_notebook(table: Table) -> str:
     """Return the table as HTML for a notebook; the best of a column are bold."""
 
-    def show(value: Value, figure: str) -> str:
+    def show(value: TableValue, figure: str) -> str:
         text = escape(f"{figure}{value.mark}")
-        half = f"<br><small>{escape(value.half_width())}</small>" if value.half_width() else ""
+        half = f"<br><small>{escape(value.format_below())}</small>" if value.format_below() else ""
         return (f"<b>{text}</b>" if value.best else text) + half
 
-    headers = "".join(f"<th>{escape(family)}<br>{escape(column)}</th>" for family, column in _headers(table))
+    headers = "".join(f"<th>{escape(family)}<br>{escape(column)}</th>" for family, column in _list_headers(table))
     rows = "".join(
         f"<tr><th>{escape(label)}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
-        for label, *cells in _cells(table, show)
+        for label, *cells in _render_rows(table, show)
     )
     legend = f"<b>Bold</b>: {escape(table.legend)}" if table.legend else ""
-    notes = map(escape, [table.marks, *_notes(table)])
-    caption = " ".join(filter(None, [escape(_caption(table)), legend, *notes]))
+    notes = map(escape, [table.marks, *_list_notes(table)])
+    caption = " ".join(filter(None, [escape(_join_caption(table)), legend, *notes]))
     return f"<table><thead><tr><th>Model</th>{headers}</tr></thead><tbody>{rows}</tbody></table><p>{caption}</p>"
 
 
@@ -167,9 +168,9 @@ def render_latex(table: Table, label: str) -> str:
         start += width
     spans += [""] * (len(table.columns) - len(table.families))
     if table.averages:
-        spans.append(rf"\multicolumn{{{len(table.averages)}}}{{c}}{{{_averages_heading(table)}}}")
+        spans.append(rf"\multicolumn{{{len(table.averages)}}}{{c}}{{{_name_averages(table)}}}")
         rules.append(rf"\cmidrule(lr){{{len(table.columns) + 2}-{len(table.columns) + 1 + len(table.averages)}}}")
-    columns = _columns(table)
+    columns = _list_columns(table)
     lines = [
         r"% Needs \usepackage{booktabs}; names in other scripts need XeLaTeX or LuaLaTeX and a font that has them.",
         r"\begin{table*}[t]",
@@ -182,9 +183,9 @@ def render_latex(table: Table, label: str) -> str:
         r"    \midrule",
     ]
     for row in table.rows:
-        lines += _latex_rows(row, table)
+        lines += _render_latex_rows(row, table)
     legend = table.legend and f"Bold: {table.legend}"
-    caption = " ".join(filter(None, [_caption(table), legend, table.marks, *_notes(table)]))
+    caption = " ".join(filter(None, [_join_caption(table), legend, table.marks, *_list_notes(table)]))
     lines += [
         r"    \bottomrule",
         r"  \end{tabular}",
@@ -193,84 +194,89 @@ def render_latex(table: Table, label: str) -> str:
         r"\end{table*}",
     ]
     if table.claims:
-        items = [rf"  \item {_escape_latex(_describe(claim))}" for claim in table.claims]
+        items = [rf"  \item {_escape_latex(_describe_claim(claim))}" for claim in table.claims]
         heading = f"{_escape_latex(CLAIMS_HEADING)}:"
         lines += ["", heading, r"\begin{itemize}", *items, r"\end{itemize}"]
     return "\n".join(lines)
 
 
-def _latex_rows(row: Row, table: Table) -> list[str]:
-    """Return a model's line, and below it one of intervals where there are any."""
-    values = [row.values.get(column) for column in _columns(table)]
-    lines = [f"    {_escape_latex(row.label)} & {' & '.join(_latex_value(row, value) for value in values)} \\\\"]
-    halves = ["" if value is None else value.half_width() for value in values]
+def _render_latex_rows(row: Row, table: Table) -> list[str]:
+    """Return a row's line of figures and, if there are any, the line of intervals below it."""
+    values = [row.values.get(column) for column in _list_columns(table)]
+    lines = [f"    {_escape_latex(row.label)} & {' & '.join(_render_latex_value(row, value) for value in values)} \\\\"]
+    halves = ["" if value is None else value.format_below() for value in values]
     if any(halves):
         small = [rf"{{\scriptsize {_escape_latex(half)}}}" if half else "" for half in halves]
         lines.append(f"    & {' & '.join(small)} \\\\")
     return lines
 
 
-def _headers(table: Table) -> list[tuple[str, str]]:
-    """Return (family, column) pairs; a family is named above its first column only."""
+def _list_headers(table: Table) -> list[tuple[str, str]]:
+    """Return the family and name of each column; a family is named above its first column only."""
     headers, previous = [], ""
-    for column in _columns(table):
-        family = _averages_heading(table) if column in table.averages else table.families.get(column, "")
+    for column in _list_columns(table):
+        family = _name_averages(table) if column in table.averages else table.families.get(column, "")
         headers.append((family.capitalize() if family != previous else "", column))
         previous = family
     return headers
 
 
-def _caption(table: Table) -> str:
+def _join_caption(table: Table) -> str:
+    """Return the caption with the meaning of the abbreviated columns."""
     return f"{table.caption} {table.abbreviations}".rstrip()
 
 
-def _averages_heading(table: Table) -> str:
-    """Return what stands above the columns of the other measures."""
+def _name_averages(table: Table) -> str:
+    """Return the heading above the columns of the other measures."""
     return "Average" if len(table.families) > 1 else "Also"
 
 
-def _columns(table: Table) -> list[str]:
+def _list_columns(table: Table) -> list[str]:
+    """Return all columns, the averages of the other measures last."""
     return [*table.columns, *table.averages]
 
 
-def _cells(table: Table, show: Callable[[Value, str], str]) -> list[list[str]]:
-    """Return the rows as texts; `show` dresses a figure in what is known about it."""
+def _render_rows(table: Table, show: Callable[[TableValue, str], str]) -> list[list[str]]:
+    """Return the texts of each row; `show` adds emphasis, mark and interval to a figure's text."""
 
-    def cell(row: Row, column: str) -> str:
+    def render_cell(row: Row, column: str) -> str:
         value = row.values.get(column)
-        return MISSING if value is None else show(value, value.text(signed=row.signed))
+        return MISSING if value is None else show(value, value.format(signed=row.signed))
 
-    return [[_one_line(row.label), *(cell(row, column) for column in _columns(table))] for row in table.rows]
+    return [
+        [make_printable(row.label), *(render_cell(row, column) for column in _list_columns(table))]
+        for row in table.rows
+    ]
 
 
-def _latex_value(row: Row, value: Value | None) -> str:
+def _render_latex_value(row: Row, value: TableValue | None) -> str:
     if value is None:
         return "--"
-    text = value.text(signed=row.signed)
+    text = value.format(signed=row.signed)
     text = text.replace("-", "$-$", 1) if text.startswith("-") else text
     text = rf"\textbf{{{text}}}" if value.best else text
-    # Marks take no room, so that digits stay below digits.
+    # Marks take no room, so that the digits stay aligned.
     return text + (rf"\rlap{{{_escape_latex(value.mark)}}}" if value.mark else "")
 
 
-def _describe(claim: Claim) -> str:
+def _describe_claim(claim: Claim) -> str:
     return f"{claim.text}: {claim.answer} ({claim.numbers})"
 
 
-def _notes(table: Table) -> Sequence[str]:
+def _list_notes(table: Table) -> Sequence[str]:
     return [f"Note: {note}." for note in table.notes]
 
 
-def _one_line(text: str) -> str:
-    """Return a name without line breaks and other control characters, which would break a table."""
+def make_printable(text: str) -> str:
+    """Return a name with spaces in place of line breaks and other control characters, which would break a table."""
     return "".join(character if character.isprintable() else " " for character in text)
 
 
 def escape_markdown(text: str) -> str:
-    """Return a text that Markdown shows as it is, also in a table."""
+    """Return a text with Markdown's special characters escaped, also those of tables."""
     for character in "\\|*_`[]~$":
         text = text.replace(character, f"\\{character}")
-    return _one_line(text).replace("&", "&amp;").replace("<", "&lt;")
+    return make_printable(text).replace("&", "&amp;").replace("<", "&lt;")
 
 
 _LATEX = (
@@ -278,10 +284,11 @@ _LATEX = (
     | {"<": r"\textless{}", ">": r"\textgreater{}", "−": "$-$", "±": r"$\pm$", "–": "--"}
     | {"†": r"$^\dagger$", "‡": r"$^\ddagger$", "≥": r"$\geq$"}
     | {c: f"\\{c}" for c in "&%$#_{}"}
-    # At the start of a row these would be taken for an argument of the line break before.
+    # At the start of a row LaTeX would read these as an argument of the line break before.
     | {c: f"{{{c}}}" for c in "[]*"}
 )
 
 
 def _escape_latex(text: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in _one_line(text))
+    """Return a text with LaTeX's special characters escaped."""
+    return "".join(_LATEX.get(character, character) for character in make_printable(text))

@@ -1,7 +1,7 @@
-"""The report as one page that needs nothing else: no network, no other file.
+"""The report as one page that stands alone: it needs no network and no other file.
 
-What comes from records stands escaped in the markup, and again as JSON for the page's own script, which writes it as
-text only. The page allows no script but that one (by its hash) and no request to anywhere.
+Everything from the records is escaped in the markup, and repeated as JSON for the page's own script, which inserts it
+as text only. The page's security policy allows that one script (by its hash) and no requests.
 """
 
 from __future__ import annotations
@@ -20,22 +20,25 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from probing.report.explanations import Explanations
-from probing.report.grouping import Group
+from probing.report.grouping import ResultGroup
 from probing.report.page import list_differing_settings, make_section
 from probing.report.reproduction import list_commands
 from probing.report.table import Table, make_tables
-from probing.results.record import Record
-from probing.tasks.table import COUNTERPARTS, TASKS
+from probing.results import Record
+from probing.tasks import COUNTERPARTS, TASKS
 
 SCRIPTS = ("charts.js", "explanations.js", "report.js")
+"""Files that make up the page's script, in order."""
 VERSIONS = ("probing", "torch", "python", "device")
+"""Facts about where records were made that stand above a table."""
 VIEWS = {"compression": "description length"}
-"""What a view is called where its measure has another name."""
+"""Name of a view, if it is not that of its measure."""
 ESCAPED = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
+"""Characters that JSON within a script element must not contain, and their escapes."""
 
 
 def render_html(
-    results: Sequence[Record],
+    records: Sequence[Record],
     *,
     folder: str = "results",
     against_paper: bool = False,
@@ -43,7 +46,7 @@ def render_html(
     explanations: Explanations | None = None,
 ) -> str:
     """Return the page for some records."""
-    tables = make_tables(results, against_paper=against_paper, reference=reference)
+    tables = make_tables(records, against_paper=against_paper, reference=reference)
     sections = [make_section(table) for table in tables]
     explained = explanations or Explanations()
     script = "\n".join(_read(name) for name in SCRIPTS)
@@ -56,7 +59,7 @@ def render_html(
     )
     page = environment.get_template("report.html").render(
         tables=[
-            _describe(table, section, folder, reference, against_paper)
+            _describe_table(table, section, folder, reference, against_paper)
             for table, section in zip(tables, sections, strict=True)
         ],
         explained=explained,
@@ -65,37 +68,37 @@ def render_html(
         script=Markup(script),
         policy=f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{_hash(script)}'",
     )
-    # A folder's name need not be Unicode, and a page is.
+    # A folder's name may contain bytes that are not Unicode; the page must be.
     return page.encode(errors="replace").decode()
 
 
 def embed(data: object) -> Markup:
-    """Return data as JSON that is inert within a script element."""
+    """Return data as JSON that a browser reads as mere text within a script element."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return Markup(text.translate(ESCAPED))
 
 
-def _describe(
+def _describe_table(
     table: Table, section: Mapping[str, Any], folder: str, reference: str | None, against_paper: bool
 ) -> dict[str, Any]:
-    """Return what the template shows of one table."""
+    """Return the template's variables for one table."""
     group = table.analysis.group
-    first = group.results[0]
+    identity = group.records[0].identity
     chosen = next(iter(section["differences"]), None)
     marks = section["differences"].get(chosen, [])
     report = ["probe", "report", "--results", folder, "--format", "html", "-o", "report.html"]
     report += ["--compare", reference] if reference else []
     report += ["--against", "paper"] if against_paper else []
     return {
-        "title": f"{first.identity.data.name}, preset {first.identity.preset}",
+        "title": f"{identity.data.name}, preset {identity.preset}",
         "facts": _list_facts(group),
         "families": [(name, len(list(members))) for name, members in itertools.groupby(table.families.values())],
-        "columns": [(column, _explain(column)) for column in table.columns],
+        "columns": [(column, _explain_column(column)) for column in table.columns],
         "rows": [
             (row, values, [difference and difference[-1] for difference in (marks[place] if marks else [])])
             for place, (row, values) in enumerate(zip(section["rows"], section["views"]["accuracy"], strict=True))
         ],
-        "views": {one.measure: VIEWS.get(one.measure, one.measure) for one in table.supplements},
+        "views": {other.measure: VIEWS.get(other.measure, other.measure) for other in table.supplements},
         "caption": table.caption,
         "legend": table.legend,
         "reference": chosen,
@@ -110,17 +113,19 @@ def _describe(
     }
 
 
-def _list_facts(group: Group) -> list[tuple[str, str]]:
-    finished = sorted(result.timing.finished_at[:10] for result in group.results)
-    versions = {name: sorted({str(result.where.get(name, "?")) for result in group.results}) for name in VERSIONS}
+def _list_facts(group: ResultGroup) -> list[tuple[str, str]]:
+    """Return the names and values of the facts above a table."""
+    finished = sorted(record.timing.finished_at[:10] for record in group.records)
+    versions = {name: sorted({str(record.where.get(name, "?")) for record in group.records}) for name in VERSIONS}
     days = finished[0] if finished[0] == finished[-1] else f"{finished[0]} to {finished[-1]}"
     return [
-        ("Records", f"{len(group.results)}, {days}"),
+        ("Records", f"{len(group.records)}, {days}"),
         *((name.capitalize(), ", ".join(found)) for name, found in versions.items()),
     ]
 
 
-def _explain(column: str) -> str:
+def _explain_column(column: str) -> str:
+    """Return the question that a task asks, or nothing for a column without one."""
     return next((task.asks for task in TASKS + COUNTERPARTS if task.name == column), "")
 
 

@@ -1,4 +1,4 @@
-"""Doubts about a table, in words: what failed or is missing, what is at chance, what was not trained alike."""
+"""Notes below a table: failed or missing cells, results at chance, models that were not trained alike."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import statistics
 from collections.abc import Iterator, Sequence
 
 from probing.errors import quote
-from probing.report.grouping import Cell, Group, Model, flatten_settings
-from probing.results.record import Measure
-from probing.statistics.intervals import Interval, wilson_interval
+from probing.report.grouping import ModelResults, ResultGroup, TaskResult, flatten_settings
+from probing.results import Measure, Record
+from probing.statistics import Interval, wilson_interval
 
 SHARED_SECTIONS = ("model", "training", "probe")
-"""The settings that models have in common; those of other sections are a model's own affair."""
+"""Sections of settings in which models should be alike; the other sections belong to a single model."""
 NAMED = 6
-"""So many items of a list are named; of the others, how many there are."""
+"""Largest number of items that a list names; the others are only counted."""
 
 
-def find_doubts(group: Group) -> list[str]:
-    """Return what a reader of the table should know before believing it."""
+def find_doubts(group: ResultGroup) -> list[str]:
+    """Return the notes that a reader of the table should see before believing it."""
     return [
         *_find_failures(group),
         *_find_gaps(group),
@@ -28,15 +28,15 @@ def find_doubts(group: Group) -> list[str]:
     ]
 
 
-def find_changed_files(group: Group, groups: Sequence[Group]) -> list[str]:
+def find_changed_files(group: ResultGroup, groups: Sequence[ResultGroup]) -> list[str]:
     """Return a note for each task whose file differs from the one in another table with the same caption."""
-    files = {r.identity.task: r.identity.data.sha256 for r in group.results}
+    files = {record.identity.task: record.identity.data.sha256 for record in group.records}
+    namesakes = [other for other in groups if _identify(other) == _identify(group)]
+    identities = [record.identity for other in namesakes for record in other.records]
     changed = {
-        r.identity.task
-        for other in groups
-        if _named(other) == _named(group)
-        for r in other.results
-        if files.get(r.identity.task, r.identity.data.sha256) != r.identity.data.sha256
+        identity.task
+        for identity in identities
+        if files.get(identity.task, identity.data.sha256) != identity.data.sha256
     }
     return [
         f"the file of {task} is the one with SHA-256 {sha256[:12]}; another table has another"
@@ -45,41 +45,49 @@ def find_changed_files(group: Group, groups: Sequence[Group]) -> list[str]:
     ]
 
 
-def _named(group: Group) -> tuple[str, str | None, str]:
-    first = group.results[0]
-    return first.identity.data.name, first.identity.data.datasheet, first.identity.preset
+def _identify(group: ResultGroup) -> tuple[str, str | None, str]:
+    """Return the data set, the datasheet and the preset, which a caption names."""
+    identity = group.records[0].identity
+    return identity.data.name, identity.data.datasheet, identity.preset
 
 
-def _find_failures(group: Group) -> Iterator[str]:
+def _list_records(model: ModelResults) -> list[Record]:
+    """Return a model's records of all measures."""
+    return [*model.records, *model.other_records]
+
+
+def _find_failures(group: ResultGroup) -> Iterator[str]:
+    """Yield a note for each failed cell."""
     for model in group.models:
-        for result in (*model.results, *model.others):
-            if result.status == "failed":
-                yield f"{result.identity.task} {model.label} seed {result.identity.seed}{_name(result.identity.measure)} failed: {result.error}"
+        for record in _list_records(model):
+            if record.status == "failed":
+                cell = f"{record.identity.task} {model.label} seed {record.identity.seed}"
+                yield f"{cell}{_describe_measure(record.identity.measure)} failed: {record.error}"
 
 
-def _find_gaps(group: Group) -> Iterator[str]:
-    """Say which cells are missing for a table without gaps, where every model has every seed of every task.
+def _find_gaps(group: ResultGroup) -> Iterator[str]:
+    """Yield a note that names the missing cells: every model should have every seed of every task.
 
     The same holds for each other measure that was taken of some model.
     """
-    seeds = sorted({result.identity.seed for result in group.results})
-    measures = dict.fromkeys(result.identity.measure for model in group.models for result in (*model.results, *model.others))
+    seeds = sorted({record.identity.seed for record in group.records})
+    measures = dict.fromkeys(record.identity.measure for model in group.models for record in _list_records(model))
     gaps, missing = [], 0
     for measure, model, task in itertools.product(measures, group.models, group.families):
-        found = (*model.results, *model.others)
-        run = {result.identity.seed for result in found if (result.identity.task, result.identity.measure) == (task, measure)}
+        identities = [record.identity for record in _list_records(model)]
+        run = {identity.seed for identity in identities if (identity.task, identity.measure) == (task, measure)}
         if absent := [seed for seed in seeds if seed not in run]:
             missing += len(absent)
             word = "seed" if len(absent) == 1 else "seeds"
-            gaps.append(f"{model.label} {task} {word} {', '.join(map(str, absent))}{_name(measure)}")
+            gaps.append(f"{model.label} {task} {word} {', '.join(map(str, absent))}{_describe_measure(measure)}")
     if gaps:
         verb = "cell of this table has" if missing == 1 else "cells of this table have"
-        yield f"{missing} {verb} not been run: {_list(gaps)}"
+        yield f"{missing} {verb} not been run: {_join(gaps)}"
 
 
-def _find_unequal_settings(group: Group) -> Iterator[str]:
-    """Say which settings differ between models that have them, unless the rows' labels say it."""
-    settings = {model.label: flatten_settings(model.results[0]) for model in group.models}
+def _find_unequal_settings(group: ResultGroup) -> Iterator[str]:
+    """Yield a note that names the settings in which models differ, unless the rows' labels show them."""
+    settings = {model.label: flatten_settings(model.records[0]) for model in group.models}
     names = dict.fromkeys(name for values in settings.values() for name in values)
     differing = []
     for name in names:
@@ -89,55 +97,57 @@ def _find_unequal_settings(group: Group) -> Iterator[str]:
         for label, values in settings.items():
             if name in values:
                 by_value.setdefault(str(values[name]), []).append(label)
-        said = all(
+        is_in_labels = all(
             f"{name.partition('.')[2]}={value}" in label for value, labels in by_value.items() for label in labels
         )
-        if len(by_value) > 1 and not said:
-            found = ", ".join(f"{value} for {_list([*map(quote, labels)], ', ')}" for value, labels in by_value.items())
+        if len(by_value) > 1 and not is_in_labels:
+            found = ", ".join(f"{value} for {_join([*map(quote, labels)], ', ')}" for value, labels in by_value.items())
             differing.append(f"{name} is {found}")
     if differing:
-        yield f"the models were not trained alike: {_list(differing)}"
+        yield f"the models were not trained alike: {_join(differing)}"
 
 
-def _find_chance(group: Group) -> Iterator[str]:
-    """Say which cells are not above the baseline that always gives the most frequent label."""
+def _find_chance(group: ResultGroup) -> Iterator[str]:
+    """Yield a note that names the results whose interval reaches down to that of the majority baseline."""
     found = []
     for model in group.models:
-        tasks = [task for task, cell in _cells(group, model) if cell.interval.low <= cell.majority_interval.high]
+        results = _list_results(group, model)
+        tasks = [task for task, result in results if result.interval.low <= result.majority_interval.high]
         if tasks:
             found.append(f"{model.label} on {', '.join(tasks)}")
     if found:
-        yield f"at chance, for the 95 % interval reaches down to the majority's: {_list(found)}"
+        yield f"not distinguishable from always guessing the most frequent label: {_join(found)}"
 
 
-def _find_disagreement(group: Group) -> Iterator[str]:
-    """Say where dev and test accuracy cannot both be right about the same thing."""
+def _find_disagreement(group: ResultGroup) -> Iterator[str]:
+    """Yield a note that names the results whose dev and test accuracy have intervals that do not overlap."""
     found = []
     for model in group.models:
-        for task, cell in _cells(group, model):
-            dev = statistics.fmean(scores.dev_accuracy for scores in cell.scores)
-            if not _dev_interval(cell, dev).overlaps(cell.interval):
-                found.append(f"{model.label} {task} (dev {dev:.2f}, test {cell.accuracy:.2f})")
+        for task, result in _list_results(group, model):
+            dev = statistics.fmean(scores.dev_accuracy for scores in result.scores)
+            if not _compute_dev_interval(result, dev).overlaps(result.interval):
+                found.append(f"{model.label} {task} (dev {dev:.2f}, test {result.accuracy:.2f})")
     if found:
-        yield f"dev and test accuracy disagree by more than their 95 % intervals allow: {_list(found)}"
+        yield f"dev and test accuracy disagree by more than their 95 % intervals allow: {_join(found)}"
 
 
-def _name(measure: Measure) -> str:
+def _describe_measure(measure: Measure) -> str:
+    """Return the name of a measure in brackets, or nothing for accuracy."""
     return "" if measure == "accuracy" else f" ({measure.replace('-', ' ')})"
 
 
-def _dev_interval(cell: Cell, dev: float) -> Interval:
-    """Return the interval of the mean dev accuracy; records keep no dev predictions, so only over sentences."""
-    sentences = sum(counts.dev for counts in cell.scores[0].classes.values())
+def _compute_dev_interval(result: TaskResult, dev: float) -> Interval:
+    """Return the interval of the mean dev accuracy over sentences alone, because records keep no dev predictions."""
+    sentences = sum(counts.dev for counts in result.scores[0].classes.values())
     return wilson_interval(min(1.0, dev / 100), max(1, sentences))
 
 
-def _cells(group: Group, model: Model) -> Iterator[tuple[str, Cell]]:
-    for task in group.families:
-        if task in model.cells:
-            yield task, model.cells[task]
+def _list_results(group: ResultGroup, model: ModelResults) -> list[tuple[str, TaskResult]]:
+    """Return a model's tasks and results, in the table's order."""
+    return [(task, model.results[task]) for task in group.families if task in model.results]
 
 
-def _list(items: Sequence[str], separator: str = "; ") -> str:
+def _join(items: Sequence[str], separator: str = "; ") -> str:
+    """Return the first items of a list, and the number of the others."""
     more = len(items) - NAMED
     return separator.join(items[:NAMED]) + (f"{separator}and {more} more" if more > 0 else "")

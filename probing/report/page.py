@@ -1,4 +1,4 @@
-"""A table as plain data for the page: its views, and for each cell what its hover and the charts below show."""
+"""A table as plain data for the page: its views, and for each cell the facts behind its tooltip and the charts."""
 
 from __future__ import annotations
 
@@ -7,51 +7,54 @@ from statistics import fmean
 from typing import Any
 
 from probing.report.confusion import count_confusions, order_labels
-from probing.report.grouping import Cell, Group, Model, flatten_settings
+from probing.report.grouping import ModelResults, ResultGroup, TaskResult, flatten_settings
 from probing.report.layers import find_stacks
 from probing.report.significance import Verdict, judge_against
-from probing.report.table import Row, Table, Value
-from probing.results.record import Record
-from probing.statistics.intervals import Interval
+from probing.report.table import Row, Table, TableValue
+from probing.results import Record
+from probing.statistics import Interval
 
 REFERENCES = 5
-"""So many models at most can be compared with: every one more costs a comparison with each model in each column."""
+"""Largest number of reference models to choose from; each is compared with every model in every column."""
 
 
 def make_section(table: Table) -> dict[str, Any]:
-    """Return what the page knows about one table; models are named by their places in the list of them."""
+    """Return the page's data on one table; a model is represented by its index in the list of models."""
     group = table.analysis.group
-    models = [model for model in group.models if model.cells]
+    models = [model for model in group.models if model.results]
     references = _choose_references(table, models)
+    tables = (table, *table.supplements)
     return {
         "columns": table.columns,
         "models": [model.label for model in models],
-        "rows": [{"label": row.label, "model": _find(models, row.label) if row.model else None} for row in table.rows],
-        "views": {one.measure: _pack_rows(one, table.rows) for one in (table, *table.supplements)},
-        "captions": {one.measure: one.caption for one in (table, *table.supplements)},
-        "differences": {models.index(one): _differences(table, models, one) for one in references},
+        "rows": [
+            {"label": row.label, "model": _find_index(models, row.label) if row.model else None} for row in table.rows
+        ],
+        "views": {shown.measure: _pack_rows(shown, table.rows) for shown in tables},
+        "captions": {shown.measure: shown.caption for shown in tables},
+        "differences": {models.index(reference): _pack_differences(table, reference) for reference in references},
         "cells": [
-            _describe_cell(number, model, task)
-            for number, model in enumerate(models)
+            _describe_cell(index, model, task)
+            for index, model in enumerate(models)
             for task in group.families
-            if task in model.cells
+            if task in model.results
         ],
         "majorities": {
-            task: round(model.cells[task].majority, 4)
+            task: round(model.results[task].majority, 4)
             for task in group.families
             for model in models
-            if task in model.cells
+            if task in model.results
         },
         "stacks": [
-            {"encoder": stack.encoder, "layers": {n: models.index(model) for n, model in stack.layers.items()}}
+            {"encoder": stack.encoder, "layers": {layer: models.index(model) for layer, model in stack.layers.items()}}
             for stack in find_stacks(group)
         ],
     }
 
 
-def list_differing_settings(group: Group) -> dict[str, list[str]]:
-    """Return the settings in which models differ, each with its value for every model; a dash where it has none."""
-    settings = [flatten_settings(model.results[0]) | _identify(model) for model in group.models]
+def list_differing_settings(group: ResultGroup) -> dict[str, list[str]]:
+    """Return the settings in which models differ, each with its value for every model, or a dash if it has none."""
+    settings = [flatten_settings(model.records[0]) | _get_version(model) for model in group.models]
     names = dict.fromkeys(name for values in settings for name in values)
     return {
         name: [_spell(values[name]) if name in values else "–" for values in settings]
@@ -60,38 +63,40 @@ def list_differing_settings(group: Group) -> dict[str, list[str]]:
     }
 
 
-def _identify(model: Model) -> dict[str, object]:
-    version = model.results[0].identity.model.version
+def _get_version(model: ModelResults) -> dict[str, object]:
+    """Return a model's version in the form of a setting."""
+    version = model.records[0].identity.model.version
     return {"version": version if version == "built-in" else version[:40]}
 
 
-def _find(models: Sequence[Model], label: str) -> int:
-    return next(number for number, model in enumerate(models) if model.label == label)
+def _find_index(models: Sequence[ModelResults], label: str) -> int:
+    return next(index for index, model in enumerate(models) if model.label == label)
 
 
-def _choose_references(table: Table, models: Sequence[Model]) -> list[Model]:
-    """Return the models that can be compared with: the one that was asked for, then the table's first ones."""
+def _choose_references(table: Table, models: Sequence[ModelResults]) -> list[ModelResults]:
+    """Return the models that a reader can compare with: the requested one first, then those at the table's top."""
     chosen = table.analysis.reference
     first = [chosen] if chosen in models and chosen is not None else []
     others = [model for model in models if model is not chosen]
     return [*first, *others][:REFERENCES] if len(models) > 1 else []
 
 
-def _differences(table: Table, models: Sequence[Model], reference: Model) -> list[list[Any] | None]:
-    """Return the packed differences of each row to a reference."""
+def _pack_differences(table: Table, reference: ModelResults) -> list[list[Any]]:
+    """Return the differences of each row from a reference, packed for the page."""
     verdicts = judge_against(reference, table.analysis.comparer)
 
     def pack(row: Row) -> list[Any]:
-        own = row.model and row.label != reference.label
-        found = {column: verdicts.get((row.label, column)) for column in table.columns} if own else {}
-        values = {column: _value(verdict) for column, verdict in found.items() if verdict}
+        is_compared = row.model and row.label != reference.label
+        found = {column: verdicts.get((row.label, column)) for column in table.columns} if is_compared else {}
+        values = {column: _make_value(verdict) for column, verdict in found.items() if verdict}
         return _pack_row(table, Row(row.label, values, signed=True))
 
     return [pack(row) for row in table.rows]
 
 
-def _value(verdict: Verdict) -> Value:
-    return Value(verdict.difference, Interval(verdict.low, verdict.high), mark=verdict.mark)
+def _make_value(verdict: Verdict) -> TableValue:
+    """Return a difference as the table's value."""
+    return TableValue(verdict.difference, Interval(verdict.low, verdict.high), mark=verdict.mark)
 
 
 def _pack_rows(table: Table, rows: Sequence[Row]) -> list[list[Any]]:
@@ -101,32 +106,33 @@ def _pack_rows(table: Table, rows: Sequence[Row]) -> list[list[Any]]:
 
 
 def _pack_row(table: Table, row: Row) -> list[Any]:
-    """Return a row's values by column: mean, low, high, text, ± half, best, mark; None where there is none."""
+    """Return a row's packed value in each column, None where there is none."""
     return [
         pack_value(row.values[column], signed=row.signed) if column in row.values else None for column in table.columns
     ]
 
 
-def pack_value(value: Value, *, signed: bool = False) -> list[Any]:
-    """Return a value as a list: mean, low, high, its text, ± half of its interval, whether it is best, its mark."""
+def pack_value(value: TableValue, *, signed: bool = False) -> list[Any]:
+    """Return a value as a list: mean, low, high, text, text below it, whether it is best, mark."""
     low, high = (value.interval.low, value.interval.high) if value.interval else (value.mean, value.mean)
-    text = value.text(signed=signed).replace("-", "−")
-    return [*_round(value.mean, low, high), text, value.half_width(), value.best, value.mark]
+    text = value.format(signed=signed).replace("-", "−")
+    return [*_round(value.mean, low, high), text, value.format_below(), value.best, value.mark]
 
 
-def _describe_cell(number: int, model: Model, task: str) -> dict[str, Any]:
-    cell = model.cells[task]
-    confusion = count_confusions(cell)
-    labels, _ = cell.gold
+def _describe_cell(number: int, model: ModelResults, task: str) -> dict[str, Any]:
+    """Return the page's data on one model and task, over all its seeds."""
+    result = model.results[task]
+    confusion = count_confusions(result)
+    labels, _ = result.gold
     found = confusion.counts.nonzero()
     return {
         "model": number,
         "task": task,
-        "parameters": round(fmean(scores.parameters for scores in cell.scores)),
-        "seconds": round(fmean(record.timing.seconds for record in cell.records), 3),
-        "facts": [*_list_facts(cell), *_list_other_measures(model, task)],
-        "seeds": [_describe_seed(record) for record in cell.records],
-        "classes": [_describe_class(labels[place], cell) for place in order_labels(labels)],
+        "parameters": round(fmean(scores.parameters for scores in result.scores)),
+        "seconds": round(fmean(record.timing.seconds for record in result.records), 3),
+        "facts": [*_list_facts(result), *_list_other_measures(model, task)],
+        "seeds": [_describe_seed(record) for record in result.records],
+        "classes": [_describe_class(labels[index], result) for index in order_labels(labels)],
         "confusion": {
             "names": confusion.names,
             "counts": [[int(g), int(p), int(confusion.counts[g, p])] for g, p in zip(*found, strict=True)],
@@ -134,13 +140,14 @@ def _describe_cell(number: int, model: Model, task: str) -> dict[str, Any]:
     }
 
 
-def _describe_class(label: str, cell: Cell) -> tuple[str, int, int]:
-    """Return a label, its test sentences over all seeds, and how many of them are right."""
-    counts = [scores.classes[label] for scores in cell.scores]
+def _describe_class(label: str, result: TaskResult) -> tuple[str, int, int]:
+    """Return a label, the number of its test sentences over all seeds, and the number of those that are right."""
+    counts = [scores.classes[label] for scores in result.scores]
     return label, sum(count.test for count in counts), sum(count.right for count in counts)
 
 
 def _describe_seed(record: Record) -> dict[str, Any]:
+    """Return the page's data on one finished record."""
     assert record.scores is not None
     curve = record.scores.curve
     return {
@@ -155,28 +162,30 @@ def _describe_seed(record: Record) -> dict[str, Any]:
     }
 
 
-def _list_facts(cell: Cell) -> list[tuple[str, str]]:
-    """Return what there is to know about a cell beside its seeds, in words."""
-    first, scores = cell.records[0], cell.scores[0]
-    speed = fmean(record.timing.tokens_per_second for record in cell.records)
+def _list_facts(result: TaskResult) -> list[tuple[str, str]]:
+    """Return the names and values of the facts in a cell's tooltip, apart from those of its seeds."""
+    scores = result.scores[0]
+    identity = result.records[0].identity
+    speed = fmean(record.timing.tokens_per_second for record in result.records)
     words = f", {scores.vocabulary_size:,} words" if scores.vocabulary_size else ""
     facts = [
-        ("interval", f"{100 * cell.interval.low:.2f} to {100 * cell.interval.high:.2f} (95 %)"),
+        ("interval", f"{100 * result.interval.low:.2f} to {100 * result.interval.high:.2f} (95 %)"),
         ("majority", f"{scores.majority_accuracy:.2f}"),
         ("parameters", f"{scores.parameters:,}{words}"),
         ("speed", f"{speed:,.0f} tokens a second"),
-        ("data", f"{first.identity.data.name}, {first.identity.data.file}, SHA-256 {first.identity.data.sha256[:12]}"),
-        ("name", f"{first.identity.model.name}, {first.identity.model.version[:40]}"),
-        *((section, _spell_all(values)) for section, values in first.identity.settings.items() if values),
-        ("ran on", _spell_all(first.where)),
-        ("records", ", ".join(record.key[:12] for record in cell.records)),
+        ("data", f"{identity.data.name}, {identity.data.file}, SHA-256 {identity.data.sha256[:12]}"),
+        ("name", f"{identity.model.name}, {identity.model.version[:40]}"),
+        *((section, _spell_all(values)) for section, values in identity.settings.items() if values),
+        ("ran on", _spell_all(result.records[0].where)),
+        ("records", ", ".join(record.key[:12] for record in result.records)),
     ]
     if scores.configurations:
         facts.insert(2, ("chosen", _spell_all(scores.configurations[0])))
     return facts
 
 
-def _list_other_measures(model: Model, task: str) -> list[tuple[str, str]]:
+def _list_other_measures(model: ModelResults, task: str) -> list[tuple[str, str]]:
+    """Return the names and values of the facts about the other measures that were taken."""
     facts = []
     if task in model.controls:
         facts.append(("control", f"{model.controls[task].accuracy:.2f} on random labels"))

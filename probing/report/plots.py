@@ -1,7 +1,7 @@
 """Figures for papers: dots with intervals, training curves, a confusion matrix, accuracies by layer.
 
-They are as wide as a column, with letters that can be read there. Colours are Okabe & Ito's, which the colour-blind can
-tell apart, and every model has a marker as well.
+They are as wide as a column of a paper, with letters that are readable at that size. The colours are those of Okabe &
+Ito, which colour-blind readers can distinguish, and every model has a marker as well.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ import numpy as np
 
 from probing.errors import ProbingError, unknown
 from probing.report.confusion import count_confusions
-from probing.report.grouping import Cell, Group, Model, find_model, group_results, load_records
+from probing.report.formats import make_printable
+from probing.report.grouping import ModelResults, ResultGroup, TaskResult, find_model, group_results, load_records
 from probing.report.layers import find_stacks
 from probing.report.writing import write_file
-from probing.tasks.table import COUNTERPARTS, TASKS, get_task
+from probing.results import Record, Scores
+from probing.tasks import COUNTERPARTS, TASKS, get_task
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLUMN = 3.3
-"""Inches."""
+"""Width of a paper's column in inches."""
 STYLE: Any = {
     "font.size": 8,
     "axes.titlesize": 8,
@@ -44,15 +46,17 @@ STYLE: Any = {
     "svg.hashsalt": "probing",
     "pdf.fonttype": 42,
 }
+"""Matplotlib's settings for all figures."""
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8a8200")
+"""Colours of the models, in turn."""
 MARKERS = "os^Dx"
-"""As many as do not divide the colours, so that forty models look different."""
-FORMATS: Mapping[str, dict[str, Any]] = {
+"""Markers of the models, in turn; five markers and eight colours make forty models look different."""
+SAVE_OPTIONS: Mapping[str, dict[str, Any]] = {
     ".svg": {"metadata": {"Date": None}},
     ".png": {},
     ".pdf": {"metadata": {"CreationDate": None}},
 }
-"""Ending -> what makes the same records give the same file."""
+"""Options of `savefig` for each file ending; without dates, the same records make the same file."""
 
 
 def load_and_plot(
@@ -66,8 +70,8 @@ def load_and_plot(
     preset: str | None = None,
     on_damaged: Callable[[str], None],
 ) -> None:
-    """Write one figure on a results folder."""
-    if output.suffix.lower() not in FORMATS:
+    """Draw one figure from a results folder and write it to a file."""
+    if output.suffix.lower() not in SAVE_OPTIONS:
         raise ProbingError(f"{output}: a figure's name must end in .svg, .png or .pdf. Got {output.suffix!r}")
     try:
         import matplotlib
@@ -80,85 +84,84 @@ def load_and_plot(
         KINDS[kind](figure, group, task, model)
         content = io.BytesIO()
         ending = output.suffix.lower()
-        figure.savefig(content, format=ending[1:], **FORMATS[ending])
+        figure.savefig(content, format=ending[1:], **SAVE_OPTIONS[ending])
     write_file(output, content.getvalue())
 
 
-def choose_group(groups: Sequence[Group], *, data: str | None, preset: str | None) -> Group:
-    """Return the one group that is meant: results of different data or presets share no figure."""
-
-    def name(group: Group) -> str:
-        return f"--data {group.results[0].identity.data.name} --preset {group.results[0].identity.preset}"
-
+def choose_group(groups: Sequence[ResultGroup], *, data: str | None, preset: str | None) -> ResultGroup:
+    """Return the only group of this data set and preset: results of different data or presets share no figure."""
+    identities = [group.records[0].identity for group in groups]
     chosen = [
         group
-        for group in groups
-        if data in (None, group.results[0].identity.data.name) and preset in (None, group.results[0].identity.preset)
+        for group, identity in zip(groups, identities, strict=True)
+        if data in (None, identity.data.name) and preset in (None, identity.preset)
     ]
-    found = "; ".join(dict.fromkeys(map(name, groups)))
+    found = "; ".join(
+        dict.fromkeys(f"--data {identity.data.name} --preset {identity.preset}" for identity in identities)
+    )
     if not chosen:
         wanted = " ".join(f"--{name} {value}" for name, value in {"data": data, "preset": preset}.items() if value)
         raise ProbingError(f"no results with {wanted}. There are: {found}")
     if len(chosen) > 1:
-        raise ProbingError(f"results of different data share no figure. Choose one of: {found}")
+        raise ProbingError(f"a figure shows results of one data set and preset. Choose one of: {found}")
     return chosen[0]
 
 
-def plot_dots(figure: Figure, group: Group, task: str | None, model: str | None) -> None:
+def plot_dots(figure: Figure, group: ResultGroup, task: str | None, model: str | None) -> None:
     """Draw a panel for each task: the models' accuracies with their 95 % intervals."""
     models = _choose_models(group, model)
     tasks = _choose_tasks(group, task)
     height = 0.42 + 0.13 * len(models)
-    for axes, name in _panels(figure, tasks, height):
+    for axes, name in _add_panels(figure, tasks, height):
         for place, (number, one) in enumerate(models):
-            if cell := one.cells.get(name):
-                low, high = 100 * cell.interval.low, 100 * cell.interval.high
-                # An end of an interval may be the mean itself, but for rounding.
-                reach = np.array([[cell.accuracy - low], [high - cell.accuracy]]).clip(0)
-                axes.errorbar([cell.accuracy], [-place], xerr=reach, **_look(number, one), markersize=4)
+            if result := one.results.get(name):
+                low, high = 100 * result.interval.low, 100 * result.interval.high
+                # Rounding can put the mean slightly outside its own interval.
+                reach = np.array([[result.accuracy - low], [high - result.accuracy]]).clip(0)
+                axes.errorbar([result.accuracy], [-place], xerr=reach, **_choose_look(number, one), markersize=4)
         axes.set_ylim(-len(models) + 0.4, 0.6)
         axes.set_yticks([])
         axes.grid(axis="x", linewidth=0.3)
         axes.spines["left"].set_visible(False)
-    _finish(figure, "test accuracy, %", len(models))
+    _finish_panels(figure, "test accuracy, %", len(models))
 
 
-def plot_curves(figure: Figure, group: Group, task: str | None, model: str | None) -> None:
+def plot_curves(figure: Figure, group: ResultGroup, task: str | None, model: str | None) -> None:
     """Draw a panel for each task: dev accuracy by epoch, a line for each seed."""
     models = _choose_models(group, model)
-    for axes, name in _panels(figure, _choose_tasks(group, task), 0.95):
+    for axes, name in _add_panels(figure, _choose_tasks(group, task), 0.95):
         for number, one in models:
-            for record, scores in _pairs(one.cells.get(name)):
+            for record, scores in _pair_scores(one.results.get(name)):
                 epochs = [point["epoch"] for point in scores.curve]
                 accuracies = [point["dev_accuracy"] for point in scores.curve]
-                label = one.label if record is one.cells[name].records[0] else ""
+                label = one.label if record is one.results[name].records[0] else ""
                 kept = [epochs.index(scores.best_epoch)] if scores.best_epoch in epochs else []
-                axes.plot(epochs, accuracies, **_look(number, one, label), markersize=3.5, markevery=kept)
+                axes.plot(epochs, accuracies, **_choose_look(number, one, label), markersize=3.5, markevery=kept)
         axes.grid(linewidth=0.3)
         axes.locator_params(axis="x", integer=True)
-    _finish(figure, "epoch", len(models), "dev accuracy, %")
+    _finish_panels(figure, "epoch", len(models), "dev accuracy, %")
 
 
-def plot_confusion(figure: Figure, group: Group, task: str | None, model: str | None) -> None:
-    """Draw the confusion matrix of one cell: the share of each right label's sentences that get each prediction."""
+def plot_confusion(figure: Figure, group: ResultGroup, task: str | None, model: str | None) -> None:
+    """Draw the confusion matrix of one model on one task: for each right label, the share of each prediction."""
     tasks, models = _choose_tasks(group, task), _choose_models(group, model)
     if len(tasks) > 1 or len(models) > 1:
         raise ProbingError(
-            f"a confusion matrix is of one cell: name --task ({', '.join(tasks)}) and --model "
+            f"a confusion matrix shows one model on one task: name --task ({', '.join(tasks)}) and --model "
             f"({', '.join(one.label for _, one in models)})"
         )
     (_, chosen), name = models[0], tasks[0]
-    if name not in chosen.cells:
+    if name not in chosen.results:
         raise ProbingError(f"{chosen.label} has not been measured on {name}. See `probe report`")
-    confusion = count_confusions(chosen.cells[name])
+    confusion = count_confusions(chosen.results[name])
     shares = confusion.counts / np.maximum(1, confusion.counts.sum(axis=1, keepdims=True))
     size = max(COLUMN, 1.1 + 0.27 * len(confusion.names))
     figure.set_size_inches(size, size * 0.95)
-    axes = figure.add_subplot(title=_plain(f"{chosen.label} on {name}"), xlabel="predicted", ylabel="right")
-    _fill(axes, 100 * shares, confusion.names, confusion.names, digits=0)
+    axes = figure.add_subplot(title=_shorten(f"{chosen.label} on {name}"), xlabel="predicted", ylabel="right")
+    _fill_matrix(axes, 100 * shares, confusion.names, confusion.names, digits=0)
 
 
-def plot_layers(figure: Figure, group: Group, task: str | None, model: str | None) -> None:
+def plot_layers(figure: Figure, group: ResultGroup, task: str | None, model: str | None) -> None:
     """Draw for each layer-wise encoder a heat map of its accuracies by task and layer."""
     stacks = [stack for stack in find_stacks(group) if model is None or stack.encoder.lower() == model.lower()]
     if not stacks:
@@ -170,7 +173,7 @@ def plot_layers(figure: Figure, group: Group, task: str | None, model: str | Non
         )
     layers = max(len(stack.layers) for stack in stacks)
     tasks = [
-        [name for name in _choose_tasks(group, task) if any(name in one.cells for one in stack.layers.values())]
+        [name for name in _choose_tasks(group, task) if any(name in one.results for one in stack.layers.values())]
         for stack in stacks
     ]
     if not all(tasks):
@@ -178,21 +181,23 @@ def plot_layers(figure: Figure, group: Group, task: str | None, model: str | Non
     height = sum(0.6 + 0.22 * len(names) for names in tasks)
     figure.set_size_inches(max(COLUMN, 0.9 + 0.32 * layers), height)
     for place, (stack, names) in enumerate(zip(stacks, tasks, strict=True), 1):
-        axes = figure.add_subplot(len(stacks), 1, place, title=_plain(stack.encoder), xlabel="layer")
-        rows = [[_accuracy(one.cells.get(name)) for one in stack.layers.values()] for name in names]
-        _fill(axes, np.array(rows), names, [str(layer) for layer in stack.layers], digits=1, by_row=True)
+        axes = figure.add_subplot(len(stacks), 1, place, title=_shorten(stack.encoder), xlabel="layer")
+        rows = [[_get_accuracy(one.results.get(name)) for one in stack.layers.values()] for name in names]
+        _fill_matrix(axes, np.array(rows), names, [str(layer) for layer in stack.layers], digits=1, by_row=True)
 
 
-KINDS: Mapping[str, Callable[[Figure, Group, str | None, str | None], None]] = {
+KINDS: Mapping[str, Callable[[Figure, ResultGroup, str | None, str | None], None]] = {
     "dots": plot_dots,
     "curves": plot_curves,
     "confusion": plot_confusion,
     "layers": plot_layers,
 }
+"""Function that draws each kind of figure, for one task and model or for all."""
 
 
-def _choose_tasks(group: Group, task: str | None) -> list[str]:
-    measured = [name for name in group.families if any(name in model.cells for model in group.models)]
+def _choose_tasks(group: ResultGroup, task: str | None) -> list[str]:
+    """Return the tasks to be drawn: the named one, in any of its spellings, or all that have been measured."""
+    measured = [name for name in group.families if any(name in model.results for model in group.models)]
     if not measured:
         raise ProbingError("no training has succeeded here, so there is nothing to draw. See `probe report`")
     if task is None:
@@ -205,9 +210,9 @@ def _choose_tasks(group: Group, task: str | None) -> list[str]:
     return found
 
 
-def _choose_models(group: Group, model: str | None) -> list[tuple[int, Model]]:
-    """Return the models to be drawn, each with its place in the table: its colour does not depend on the others."""
-    numbered = [(number, one) for number, one in enumerate(group.models) if one.cells]
+def _choose_models(group: ResultGroup, model: str | None) -> list[tuple[int, ModelResults]]:
+    """Return the models to be drawn, each with its row in the table, which determines its colour and marker."""
+    numbered = [(number, one) for number, one in enumerate(group.models) if one.results]
     if model is None:
         return numbered
     (chosen,) = find_model([group], model)
@@ -217,19 +222,19 @@ def _choose_models(group: Group, model: str | None) -> list[tuple[int, Model]]:
     return found
 
 
-def _panels(figure: Figure, tasks: Sequence[str], height: float) -> Iterator[tuple[Axes, str]]:
-    """Yield a panel for each task, two beside each other."""
+def _add_panels(figure: Figure, tasks: Sequence[str], height: float) -> Iterator[tuple[Axes, str]]:
+    """Yield a panel for each task, two in a row."""
     columns = min(2, len(tasks))
     rows = -(-len(tasks) // columns)
     figure.set_size_inches(COLUMN, rows * height + 0.55)
     for place, task in enumerate(tasks, 1):
         axes = figure.add_subplot(rows, columns, place)
-        axes.set_title(_plain(task), pad=3)
+        axes.set_title(_shorten(task), pad=3)
         yield axes, task
 
 
-def _finish(figure: Figure, xlabel: str, models: int, ylabel: str = "") -> None:
-    """Label all panels together, and name the models once."""
+def _finish_panels(figure: Figure, xlabel: str, models: int, ylabel: str = "") -> None:
+    """Add the axis labels and the legend that all panels share."""
     figure.supxlabel(xlabel, fontsize=8)
     if ylabel:
         figure.supylabel(ylabel, fontsize=8)
@@ -237,7 +242,7 @@ def _finish(figure: Figure, xlabel: str, models: int, ylabel: str = "") -> None:
     for axes in figure.axes:
         handles, labels = axes.get_legend_handles_labels()
         found |= dict(zip(labels, handles, strict=True))
-    names = [_plain(label) for label in found]
+    names = [_shorten(label) for label in found]
     for columns in range(min(3, models), 0, -1):
         legend = figure.legend(list(found.values()), names, loc="outside upper center", ncols=columns, frameon=False)
         room = legend.get_window_extent()
@@ -248,23 +253,25 @@ def _finish(figure: Figure, xlabel: str, models: int, ylabel: str = "") -> None:
     figure.set_size_inches(width, height + room.height / figure.dpi)
 
 
-def _look(number: int, model: Model, label: str | None = None) -> dict[str, Any]:
+def _choose_look(number: int, model: ModelResults, label: str | None = None) -> dict[str, Any]:
+    """Return the marker, colour and label of a model."""
     marker, colour = MARKERS[number % len(MARKERS)], COLOURS[number % len(COLOURS)]
     return {"marker": marker, "color": colour, "label": model.label if label is None else label}
 
 
-def _pairs(cell: Cell | None) -> list[tuple[Any, Any]]:
-    return list(zip(cell.records, cell.scores, strict=True)) if cell is not None else []
+def _pair_scores(result: TaskResult | None) -> list[tuple[Record, Scores]]:
+    """Return the records of a result, each with its scores."""
+    return list(zip(result.records, result.scores, strict=True)) if result is not None else []
 
 
-def _accuracy(cell: Cell | None) -> float:
-    return float("nan") if cell is None else cell.accuracy
+def _get_accuracy(result: TaskResult | None) -> float:
+    return float("nan") if result is None else result.accuracy
 
 
-def _fill(
+def _fill_matrix(
     axes: Axes, values: Any, rows: Sequence[str], columns: Sequence[str], *, digits: int, by_row: bool = False
 ) -> None:
-    """Draw a matrix with its numbers; the colours run over the whole of it, or from each row's lowest to highest."""
+    """Draw a matrix with its numbers; the colours span the whole matrix, or each row from its lowest to its highest."""
     shades = values
     if by_row:
         low, high = np.nanmin(values, axis=1, keepdims=True), np.nanmax(values, axis=1, keepdims=True)
@@ -275,15 +282,15 @@ def _fill(
         if values[row, column] > 0:
             ink = "white" if shades[row, column] > dark else "black"
             axes.text(column, row, f"{values[row, column]:.{digits}f}", ha="center", va="center", color=ink, fontsize=6)
-    axes.set_xticks(range(len(columns)), [_plain(name) for name in columns])
-    axes.set_yticks(range(len(rows)), [_plain(name) for name in rows])
+    axes.set_xticks(range(len(columns)), [_shorten(name) for name in columns])
+    axes.set_yticks(range(len(rows)), [_shorten(name) for name in rows])
     if max(map(len, columns)) > 3:
         axes.tick_params(axis="x", labelrotation=90)
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0)
 
 
-def _plain(text: str) -> str:
-    """Return a name without control characters; of a long one the middle is left out, for names often end unlike."""
-    shown = "".join(character if character.isprintable() else " " for character in text)
+def _shorten(text: str) -> str:
+    """Return a name without control characters, and a long one without its middle, because names often differ last."""
+    shown = make_printable(text)
     return shown if len(shown) <= 24 else f"{shown[:11]}…{shown[-12:]}"

@@ -76,7 +76,9 @@ def judge(comparisons: Mapping[Key, Comparison], *, supposed: float = 0.0, of: i
     `supposed` is the difference in percentage points that is tested against. `of` is the number of comparisons that
     these were chosen from, if it is larger than theirs.
     """
-    p_values = [comparison.p_bootstrap(supposed / 100) if supposed else comparison.p for comparison in comparisons.values()]
+    p_values = [
+        comparison.p_bootstrap(supposed / 100) if supposed else comparison.p for comparison in comparisons.values()
+    ]
     corrected = holm(p_values, of=of)
     verdicts = {}
     for (key, comparison), p, p_holm in zip(comparisons.items(), p_values, corrected, strict=True):

@@ -1,4 +1,4 @@
-"""A report or a figure as a file: whole or not there."""
+"""A report or a figure is written to its file as a whole or not at all."""
 
 from __future__ import annotations
 

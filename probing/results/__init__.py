@@ -4,23 +4,3 @@ from probing.results.identity import FINE_TUNED, UNTRAINED, CellIdentity, DataId
 from probing.results.merging import merge
 from probing.results.record import ADVICE, Counts, DescriptionLength, Record, Scores, Timing, read_record
 from probing.results.store import Store, find_record, uncollected
-
-__all__ = [
-    "ADVICE",
-    "FINE_TUNED",
-    "UNTRAINED",
-    "CellIdentity",
-    "Counts",
-    "DataIdentity",
-    "DescriptionLength",
-    "Measure",
-    "ModelIdentity",
-    "Record",
-    "Scores",
-    "Store",
-    "Timing",
-    "find_record",
-    "merge",
-    "read_record",
-    "uncollected",
-]

@@ -10,19 +10,3 @@ from probing.statistics.intervals import (
     wilson_interval,
 )
 from probing.statistics.resampling import Right, Sample
-
-__all__ = [
-    "Comparison",
-    "Interval",
-    "Right",
-    "Sample",
-    "Test",
-    "accuracy_interval",
-    "average_comparisons",
-    "average_interval",
-    "compare",
-    "difference_interval",
-    "holm",
-    "pearson",
-    "wilson_interval",
-]

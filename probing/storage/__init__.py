@@ -22,28 +22,3 @@ from probing.storage.files import (
     write_atomically,
 )
 from probing.storage.reading import decode_line, iterate_bytes, open_file, parse_json, read_text
-
-__all__ = [
-    "CHECKPOINTS",
-    "EXPLAINED",
-    "KINDS",
-    "SHIPPED",
-    "VECTORS",
-    "CacheError",
-    "as_unicode",
-    "cache_folder",
-    "decode_line",
-    "hash_content",
-    "hash_file",
-    "hash_json",
-    "iterate_bytes",
-    "make_name",
-    "new_folder",
-    "open_file",
-    "parse_json",
-    "publish",
-    "read_text",
-    "to_json",
-    "write_atomically",
-    "writing",
-]

@@ -3,17 +3,7 @@
 from probing.tasks.batches import UNKNOWN, Batch, Integers, PackedSplit
 from probing.tasks.index import IndexedTask, load_task
 from probing.tasks.subsets import SEED, Subset, Subsets, randomise_labels, take_splits
-from probing.tasks.table import (
-    COUNTERPARTS,
-    FAMILIES,
-    TASKS,
-    Family,
-    Task,
-    get_task,
-    get_tasks,
-    is_spelling,
-    own_task,
-)
+from probing.tasks.table import COUNTERPARTS, FAMILIES, TASKS, Family, Task, get_task, get_tasks, is_spelling, own_task
 from probing.tasks.task_file import (
     MAX_TOKENS,
     SPLITS,
@@ -24,34 +14,3 @@ from probing.tasks.task_file import (
     parse_line,
     read_task_file,
 )
-
-__all__ = [
-    "COUNTERPARTS",
-    "FAMILIES",
-    "MAX_TOKENS",
-    "SEED",
-    "SPLITS",
-    "TASKS",
-    "UNKNOWN",
-    "Batch",
-    "Family",
-    "IndexedTask",
-    "Integers",
-    "PackedSplit",
-    "Split",
-    "Subset",
-    "Subsets",
-    "Task",
-    "TaskData",
-    "get_task",
-    "get_tasks",
-    "is_spelling",
-    "iterate_instances",
-    "iterate_lines",
-    "load_task",
-    "own_task",
-    "parse_line",
-    "randomise_labels",
-    "read_task_file",
-    "take_splits",
-]

@@ -7,6 +7,7 @@ import json
 import shutil
 import zlib
 from array import array
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -47,16 +48,12 @@ class IndexedTask:
         """Return a split in which every word beyond the vocabulary is the unknown one."""
         return replace(self.splits[split], vocabulary_size=vocabulary_size)
 
-    def class_counts(self, split: str) -> Integers:
-        return np.bincount(self.splits[split].labels, minlength=len(self.labels))
-
-
-class _Numbering(dict[str, int]):
-    """Numbers for words, in the order in which they come."""
-
-    def __missing__(self, word: str) -> int:
-        number = self[word] = len(self)
-        return number
+    def sentences(self, split: str, rows: range) -> Iterator[list[str]]:
+        """Yield the tokens of some sentences of a split."""
+        packed = self.splits[split]
+        for row in rows:
+            tokens = packed.tokens[packed.offsets[row] : packed.offsets[row + 1]]
+            yield [self.words[token - 1] for token in tokens.tolist()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +82,8 @@ def _cut(numbers: SmallIntegers) -> Iterator[SmallIntegers]:
 
 def index_file(path: Path, on_share: OnShare = lambda share: None) -> IndexedTask:
     """Read and check a task file, and number its words and labels."""
-    words, labels = _Numbering(), _Numbering()
+    words: defaultdict[str, int] = defaultdict(lambda: len(words))  # numbers in the order in which words come
+    labels: defaultdict[str, int] = defaultdict(lambda: len(labels))
     columns = {name: _Columns() for name in SPLITS}
     for split, label, tokens in iterate_instances(path, on_share):
         column = columns[split]

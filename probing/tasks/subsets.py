@@ -12,9 +12,8 @@ accuracy minus control accuracy, how much better it does where there is somethin
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 
@@ -71,8 +70,10 @@ def randomise_labels(task: IndexedTask) -> dict[str, Subset]:
 
 def _draw_labels(task: IndexedTask) -> Integers:
     """Return a label for each training sentence, the same for the same sentence."""
-    shares = np.cumsum(task.class_counts("tr")) / len(task.splits["tr"])
-    draws = np.fromiter((_hash_to_unit(sentence) for sentence in _sentences(task)), np.float64)
+    labels = task.splits["tr"].labels
+    shares = np.cumsum(np.bincount(labels, minlength=len(task.labels))) / len(labels)
+    sentences = task.sentences("tr", range(len(labels)))
+    draws = np.fromiter((_hash_to_unit(" ".join(tokens)) for tokens in sentences), np.float64)
     return np.minimum(np.searchsorted(shares, draws, side="right"), len(shares) - 1)
 
 
@@ -80,10 +81,3 @@ def _hash_to_unit(sentence: str) -> float:
     """Return a number in [0, 1) that depends on the sentence alone."""
     digest = hashlib.blake2b(sentence.encode(), digest_size=8, key=str(SEED).encode()).digest()
     return (int.from_bytes(digest, "big") >> 11) / 2**53
-
-
-def _sentences(task: IndexedTask) -> Iterator[str]:
-    split, words = task.splits["tr"], ("", *task.words)
-    tokens, ends = split.tokens.tolist(), split.offsets.tolist()
-    for start, stop in pairwise(ends):
-        yield " ".join([words[token] for token in tokens[start:stop]])

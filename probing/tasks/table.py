@@ -16,7 +16,7 @@ Family = Literal["surface", "syntactic", "semantic", "own"]
 FAMILIES: tuple[Family, ...] = ("surface", "syntactic", "semantic", "own")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Task:
     """One classification problem on sentences."""
 
@@ -43,85 +43,51 @@ class Task:
         return (self.name, self.senteval, self.conneau, self.file)
 
 
-def _row(
-    name: str,
-    senteval: str,
-    conneau: str,
-    file: str,
-    family: Family,
-    classes: int,
-    blob: str,
-    paper: tuple[float, float, float],
-    asks: str,
-) -> Task:
-    return Task(
-        name=name,
-        senteval=senteval,
-        conneau=conneau,
-        file=file,
-        family=family,
-        classes=classes,
-        blob=blob,
-        paper=dict(zip(("base", "simple", "em"), paper, strict=True)),
-        asks=asks,
-    )
+def _paper(base: float, simple: float, em: float) -> dict[str, float]:
+    return {"base": base, "simple": simple, "em": em}
 
 
 # fmt: off
 TASKS: tuple[Task, ...] = (
-    _row("SeLen", "Length", "SentLen", "sentence_length", "surface", 6,
-         "9799e50a7579b5b60294b708cedc063aea16f0be", (97.22, 97.10, 96.26),
-         "the number of tokens, in six bins"),
-    _row("WC", "WordContent", "WC", "word_content", "surface", 1000,
-         "596d6fc7c624a989342f5aef2fa035d0d84f65b7", (97.92, 98.85, 98.75),
-         "which of the target words the sentence holds"),
-    _row("TrDep", "Depth", "TreeDepth", "tree_depth", "syntactic", 8,
-         "91567ad524de360c38105afc39d29fb7ef6b5eb8", (44.48, 43.37, 47.72),
-         "the depth of the constituency tree"),
-    _row("ToCo", "TopConstituents", "TopConst", "top_constituents", "syntactic", 20,
-         "1d00fe9b16f71303af7f0471fa028077f742d8b0", (84.44, 86.15, 87.00),
-         "the sequence of constituents right below the sentence node"),
-    _row("BShif", "BigramShift", "BShift", "bigram_shift", "syntactic", 2,
-         "1226c0467bd342c92132dd2fd26e54b7bd066bd7", (49.30, 49.87, 51.82),
-         "whether two adjacent tokens were swapped"),
-    _row("Tense", "Tense", "Tense", "past_present", "semantic", 2,
-         "d11394b28383bb1a8148670e33d39e5fcd326b16", (84.20, 88.22, 88.17),
-         "the tense of the main clause's verb"),
-    _row("SubNm", "SubjNumber", "SubjNum", "subj_number", "semantic", 2,
-         "dee5770953ad194ceafc68106bd9c071986c6d2a", (87.66, 87.25, 89.97),
-         "the number of the main clause's subject"),
-    _row("ObjNm", "ObjNumber", "ObjNum", "obj_number", "semantic", 2,
-         "c5a6f758f2293d0ed0774de327ff8199322d12ee", (82.94, 85.07, 86.40),
-         "the number of the main clause's direct object"),
-    _row("SOMO", "OddManOut", "SOMO", "odd_man_out", "semantic", 2,
-         "ca1ec154df17e366330c542b48bdca5cfa65bf1c", (50.24, 48.77, 51.55),
-         "whether a noun or verb was replaced by another"),
-    _row("CoIn", "CoordinationInversion", "CoordInv", "coordination_inversion", "semantic", 2,
-         "281888217fd1ed7faef2c63c5350d2ff1b8e64ce", (68.77, 69.12, 69.86),
-         "whether two coordinate clauses were swapped"),
+    Task("SeLen", "Length", "SentLen", "sentence_length", "surface", 6,
+         "the number of tokens, in six bins",
+         "9799e50a7579b5b60294b708cedc063aea16f0be", _paper(97.22, 97.10, 96.26)),
+    Task("WC", "WordContent", "WC", "word_content", "surface", 1000,
+         "which of the target words the sentence holds",
+         "596d6fc7c624a989342f5aef2fa035d0d84f65b7", _paper(97.92, 98.85, 98.75)),
+    Task("TrDep", "Depth", "TreeDepth", "tree_depth", "syntactic", 8,
+         "the depth of the constituency tree",
+         "91567ad524de360c38105afc39d29fb7ef6b5eb8", _paper(44.48, 43.37, 47.72)),
+    Task("ToCo", "TopConstituents", "TopConst", "top_constituents", "syntactic", 20,
+         "the sequence of constituents right below the sentence node",
+         "1d00fe9b16f71303af7f0471fa028077f742d8b0", _paper(84.44, 86.15, 87.00)),
+    Task("BShif", "BigramShift", "BShift", "bigram_shift", "syntactic", 2,
+         "whether two adjacent tokens were swapped",
+         "1226c0467bd342c92132dd2fd26e54b7bd066bd7", _paper(49.30, 49.87, 51.82)),
+    Task("Tense", "Tense", "Tense", "past_present", "semantic", 2,
+         "the tense of the main clause's verb",
+         "d11394b28383bb1a8148670e33d39e5fcd326b16", _paper(84.20, 88.22, 88.17)),
+    Task("SubNm", "SubjNumber", "SubjNum", "subj_number", "semantic", 2,
+         "the number of the main clause's subject",
+         "dee5770953ad194ceafc68106bd9c071986c6d2a", _paper(87.66, 87.25, 89.97)),
+    Task("ObjNm", "ObjNumber", "ObjNum", "obj_number", "semantic", 2,
+         "the number of the main clause's direct object",
+         "c5a6f758f2293d0ed0774de327ff8199322d12ee", _paper(82.94, 85.07, 86.40)),
+    Task("SOMO", "OddManOut", "SOMO", "odd_man_out", "semantic", 2,
+         "whether a noun or verb was replaced by another",
+         "ca1ec154df17e366330c542b48bdca5cfa65bf1c", _paper(50.24, 48.77, 51.55)),
+    Task("CoIn", "CoordinationInversion", "CoordInv", "coordination_inversion", "semantic", 2,
+         "whether two coordinate clauses were swapped",
+         "281888217fd1ed7faef2c63c5350d2ff1b8e64ce", _paper(68.77, 69.12, 69.86)),
 )
-# fmt: on
 
 COUNTERPARTS: tuple[Task, ...] = (
-    Task(
-        name="DepDepth",
-        senteval="DependencyDepth",
-        conneau="DepDepth",
-        file="dependency_depth",
-        family="syntactic",
-        classes=0,
-        asks="the depth of the dependency tree (TrDep's counterpart for dependency treebanks)",
-    ),
-    Task(
-        name="RootDep",
-        senteval="RootDependents",
-        conneau="RootDep",
-        file="root_dependents",
-        family="syntactic",
-        classes=0,
-        asks="the sequence of the root's dependents (ToCo's counterpart for dependency treebanks)",
-    ),
+    Task("DepDepth", "DependencyDepth", "DepDepth", "dependency_depth", "syntactic", 0,
+         "the depth of the dependency tree (TrDep's counterpart for dependency treebanks)"),
+    Task("RootDep", "RootDependents", "RootDep", "root_dependents", "syntactic", 0,
+         "the sequence of the root's dependents (ToCo's counterpart for dependency treebanks)"),
 )
+# fmt: on
 """Tasks for dependency treebanks, in place of the two that need constituents."""
 
 _BY_SPELLING = {spelling.lower(): task for task in TASKS + COUNTERPARTS for spelling in task.spellings}
@@ -154,12 +120,4 @@ def get_tasks(names: Iterable[str]) -> list[Task]:
 def own_task(path: Path) -> Task:
     """Return the task of a user's own file; it is named after the file."""
     stem = path.stem
-    return Task(
-        name=stem,
-        senteval=stem,
-        conneau=stem,
-        file=stem,
-        family="own",
-        classes=0,
-        asks=f"the label in {path.name}",
-    )
+    return Task(stem, stem, stem, stem, family="own", classes=0, asks=f"the label in {path.name}")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from probing.errors import ProbingError
-from probing.storage import decode_line, hash_file, iterate_bytes, open_file
+from probing.storage import decode_line, iterate_bytes, open_file
 
 SPLITS = {"tr": "train", "va": "dev", "te": "test"}
 """A line's first field -> the split's name in results and messages."""
@@ -36,10 +36,6 @@ class Split:
 class TaskData:
     """A whole task file, read and checked."""
 
-    path: Path
-    sha256: str
-    blob: str
-    """Git's SHA-1 of the file, by which SentEval's own files are recognised."""
     splits: Mapping[str, Split]
     """`tr`, `va` and `te`."""
 
@@ -99,5 +95,4 @@ def read_task_file(path: Path) -> TaskData:
     for split, label, tokens in iterate_instances(path):
         splits[split].sentences.append(tokens)
         splits[split].labels.append(label)
-    sha256, blob = hash_file(path)
-    return TaskData(path, sha256, blob, splits)
+    return TaskData(splits)

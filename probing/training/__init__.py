@@ -10,29 +10,4 @@ from probing.training.checkpoints import (
 from probing.training.devices import pick_device
 from probing.training.frozen_encoder import encode_once
 from probing.training.loop import Epoch, Progress, TrainingOutcome, train
-from probing.training.objectives import (
-    Classification,
-    NonFiniteLossError,
-    compute_accuracy,
-    predict,
-    score_batches,
-)
-
-__all__ = [
-    "Checkpoint",
-    "Classification",
-    "Epoch",
-    "NonFiniteLossError",
-    "Progress",
-    "Stopwatch",
-    "TrainingOutcome",
-    "checkpoint_folder",
-    "compute_accuracy",
-    "discard_checkpoints",
-    "encode_once",
-    "list_checkpointed_records",
-    "pick_device",
-    "predict",
-    "score_batches",
-    "train",
-]
+from probing.training.objectives import Classification, NonFiniteLossError, compute_accuracy, predict, score_batches

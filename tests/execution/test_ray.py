@@ -77,3 +77,26 @@ def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(ProbingError, match=r"--backend ray needs Ray: pip install 'probing\[ray\]'"):  # noqa: SIM117
         with RayCluster("127.0.0.1:6379", 0.0, torch.device("cpu")).open(print, 1, print):
             pass
+
+
+@pytest.mark.slow
+def test_no_code_of_the_current_folder_is_run(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mark = tmp_path / "imported"
+    (tmp_path / "hostile_module.py").write_text(f"open({str(mark)!r}, 'w').close()\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+
+    def run(work: Any, device: Any, on_status: Any) -> Any:
+        import importlib.util
+
+        return importlib.util.find_spec("hostile_module") is not None
+
+    class Work:
+        def files(self) -> dict[str, Path]:
+            return {}
+
+        def moved(self, files: Any) -> Any:
+            return self
+
+    with RayCluster(address, 0.0, torch.device("cpu")).open(run, 1, print) as slots:
+        assert slots.submit(Work()).result() is False  # type: ignore[comparison-overlap]
+    assert Path.cwd() == tmp_path

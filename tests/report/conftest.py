@@ -1,4 +1,4 @@
-"""Records whose predictions are as right as their accuracy says, for what is computed sentence by sentence."""
+"""Records whose predictions match their accuracy, for figures that are computed sentence by sentence."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from probing.results import Counts, DescriptionLength, Record
 from probing.tasks import TASKS
 
 
-def draw(result: Record) -> np.random.Generator:
-    """Return random numbers that are the same whenever the record is of this task, model and seed."""
-    identity = result.identity
+def draw(record: Record) -> np.random.Generator:
+    """Return a random generator that depends on nothing but the record's task, model and seed."""
+    identity = record.identity
     return np.random.default_rng([zlib.crc32(f"{identity.task} {identity.model.name}".encode()), identity.seed])
 
 
-def answer(result: Record, size: int) -> Record:
-    """Return a record with so many test sentences, some hard for every model, the others by the luck of the seed."""
-    assert result.scores is not None
-    hard = np.random.default_rng(zlib.crc32(result.identity.task.encode())).random(size)
-    luck = draw(result).random(size)
-    number = round(result.scores.test_accuracy / 100 * size)
+def answer(record: Record, size: int) -> Record:
+    """Return a record with `size` test sentences; which are right depends on their difficulty and on the seed."""
+    assert record.scores is not None
+    hard = np.random.default_rng(zlib.crc32(record.identity.task.encode())).random(size)
+    luck = draw(record).random(size)
+    number = round(record.scores.test_accuracy / 100 * size)
     gold = np.arange(size) % 2
     right = np.zeros(size, dtype=bool)
     right[np.argsort(hard + luck)[:number]] = True
     counts = {"train": size, "dev": size // 2, "test": size // 2}
     return structs.replace(
-        result,
+        record,
         outcome=structs.replace(
-            result.scores,
-            dev_accuracy=result.scores.test_accuracy,
+            record.scores,
+            dev_accuracy=record.scores.test_accuracy,
             classes={
                 "PAST": Counts(**counts, right=int(right[::2].sum())),
                 "PRES": Counts(**counts, right=int(right[1::2].sum())),
@@ -48,42 +48,42 @@ def answer(result: Record, size: int) -> Record:
 @pytest.fixture(name="make_record", scope="session")
 def _make_record(make_record: Callable[..., Record]) -> Callable[..., Record]:
     def make(*arguments: Any, size: int = 10_000, **options: Any) -> Record:
-        result = make_record(*arguments, **options)
-        return answer(result, size) if result.scores is not None else result
+        record = make_record(*arguments, **options)
+        return answer(record, size) if record.scores is not None else record
 
     return make
 
 
 @pytest.fixture(scope="session")
-def paper_results(make_record: Callable[..., Record]) -> list[Record]:
+def paper_records(make_record: Callable[..., Record]) -> list[Record]:
     """Return records that are the paper's own Table 1, as if measured with seed 0."""
     return [make_record(task.name, model, task.paper[model]) for task in TASKS for model in ("base", "simple", "em")]
 
 
 HOSTILE = "<script>document.title='owned'</script>\"><img src=x onerror=\"document.title='owned'\">'{{7*7}}\u2028</td>"
-"""A name that would be markup, an attribute, a template or the end of a line, were it not only a name."""
+"""A name that is also markup, an attribute, a template and the end of a line."""
 
 
-def vary(result: Record, *, labels: Sequence[str], size: int, epochs: int = 6) -> Record:
-    """Return a record with these labels, answers as right as its accuracy says, and a curve that rises to it."""
-    assert result.scores is not None
-    rng = draw(result)
+def vary(record: Record, *, labels: Sequence[str], size: int, epochs: int = 6) -> Record:
+    """Return a record with these labels, answers that match its accuracy, and a training curve that rises to it."""
+    assert record.scores is not None
+    rng = draw(record)
     gold = np.arange(size) % len(labels)
-    right = rng.permutation(size) < round(result.scores.test_accuracy / 100 * size)
+    right = rng.permutation(size) < round(record.scores.test_accuracy / 100 * size)
     wrong = (gold + rng.integers(1, max(2, len(labels)), size)) % len(labels)
     predictions = np.where(right, gold, wrong)
     counts = [(int((gold == n).sum()), int((right & (gold == n)).sum())) for n in range(len(labels))]
     accuracy = 100 * float((predictions == gold).mean())
     heights = accuracy - (accuracy - 100 / len(labels)) * np.exp(-np.arange(1, epochs + 1)) + rng.normal(0, 0.5, epochs)
     return structs.replace(
-        result,
+        record,
         outcome=structs.replace(
-            result.scores,
+            record.scores,
             test_accuracy=accuracy,
             dev_accuracy=float(heights.max()),
             best_epoch=int(heights.argmax()) + 1,
             majority_accuracy=100 / len(labels),
-            parameters=200_000 + 1000 * len(result.identity.model.name) ** 2,
+            parameters=200_000 + 1000 * len(record.identity.model.name) ** 2,
             curve=[
                 {"epoch": n, "loss": 2 / n, "dev_accuracy": float(height)}
                 for n, height in enumerate(heights.tolist(), 1)
@@ -95,7 +95,7 @@ def vary(result: Record, *, labels: Sequence[str], size: int, epochs: int = 6) -
             gold=gold.tolist(),
             predictions=predictions.tolist(),
         ),
-        timing=structs.replace(result.timing, seconds=10.0 + len(result.identity.model.name) + result.identity.seed),
+        timing=structs.replace(record.timing, seconds=10.0 + len(record.identity.model.name) + record.identity.seed),
     )
 
 
@@ -105,7 +105,7 @@ def name_labels(number: int) -> list[str]:
 
 @pytest.fixture(scope="session")
 def thirty_cells(make_record: Callable[..., Record]) -> Callable[..., list[Record]]:
-    """Return a function that makes 30 cells x some seeds, with as many labels as SentEval's tasks have."""
+    """Return a function that makes records of 3 models on 10 tasks, with as many labels as SentEval's tasks have."""
 
     def build(seeds: int, size: int = 2_000) -> list[Record]:
         return [
@@ -120,8 +120,8 @@ def thirty_cells(make_record: Callable[..., Record]) -> Callable[..., list[Recor
 
 @pytest.fixture(scope="session")
 def gallery(make_record: Callable[..., Record], change: Callable[..., Record]) -> list[Record]:
-    """Return two seeds of the paper's models on some tasks, an encoder's layers, and names that are an attack."""
-    results = []
+    """Return two seeds of the paper's models, of an encoder's layers and of a model with a hostile name."""
+    records = []
     for task in (task for task in TASKS if task.name in ("SeLen", "WC", "ToCo", "Tense")):
         accuracies = task.paper | {
             "bert layer 00": 60.0,
@@ -143,10 +143,10 @@ def gallery(make_record: Callable[..., Record], change: Callable[..., Record]) -
                         "training": {"patience": 9},
                     }
                     made = change(made, model__label=HOSTILE, settings=settings)
-                results.append(vary(made, labels=[HOSTILE, *name_labels(task.classes)[1:]], size=1_000))
+                records.append(vary(made, labels=[HOSTILE, *name_labels(task.classes)[1:]], size=1_000))
     own = change(make_record("own task", "em", 70.0), task=HOSTILE, data__file=f"{HOSTILE}.txt")
     failed = make_record("Tense", "simple-code", None, error=HOSTILE)
-    return [*results, vary(own, labels=["no", HOSTILE], size=1_000), failed]
+    return [*records, vary(own, labels=["no", HOSTILE], size=1_000), failed]
 
 
 @pytest.fixture(scope="session")

@@ -10,9 +10,9 @@ from probing.tasks import TASKS
 TEN = [task.name for task in TASKS]
 
 
-def check(results):
-    """Return the claims by a word of each."""
-    (group,) = group_results(results)
+def check(records):
+    """Return the claims by short names."""
+    (group,) = group_results(records)
     words = ("simple routing beats", "EM routing beats Base on", "SeLen", "best", "3 points", "below")
     claims = check_claims(Comparer(group))
     assert len(claims) == len(words)
@@ -22,8 +22,8 @@ def check(results):
 
 
 @pytest.fixture(scope="session")
-def make_results(make_record):
-    """Return a function that makes records of Base at 70 and of the routings with gains over it, by task."""
+def make_records(make_record):
+    """Return a function that makes records of Base at 70 % and of each routing with its gain over Base on each task."""
 
     def make(simple, em, tasks=TEN, seeds=(0,)):
         gains = {"base": dict.fromkeys(TEN, 0.0), "simple": simple, "em": em}
@@ -37,10 +37,10 @@ def make_results(make_record):
     return make
 
 
-def test_the_papers_own_figures(paper_results):
-    claims = check(paper_results)
+def test_the_papers_own_figures(paper_records):
+    claims = check(paper_records)
     assert {name: claim.answer for name, claim in claims.items()} == {
-        "simple": "cannot be decided",  # better on 4 of 10: the others are too close for 10,000 sentences
+        "simple": "cannot be decided",  # better on 4 of 10; the other differences are too small for 10,000 sentences
         "em": "supported",
         "SeLen": "supported",
         "best": "cannot be decided",
@@ -56,10 +56,10 @@ def test_the_papers_own_figures(paper_results):
 
 
 @pytest.mark.parametrize("seeds", [(0,), (0, 1, 2)])
-def test_results_that_support_every_claim(make_results, seeds):
+def test_results_that_support_every_claim(make_records, seeds):
     simple = dict.fromkeys(TEN, 3.0) | {"SeLen": -3.0, "TrDep": -3.0, "SubNm": -3.0}
     em = dict.fromkeys(TEN, 7.0) | {"SeLen": -4.0}
-    claims = check(make_results(simple, em, seeds=seeds))
+    claims = check(make_records(simple, em, seeds=seeds))
     assert {claim.answer for claim in claims.values()} == {"supported"}
     assert claims["best"].numbers == (
         "better than both on 8 (TrDep, ToCo, BShif, Tense, SubNm, ObjNm, SOMO, CoIn); worse than one on 0; "
@@ -68,30 +68,30 @@ def test_results_that_support_every_claim(make_results, seeds):
 
 
 @pytest.mark.parametrize("seeds", [(0,), (0, 1, 2)])
-def test_results_that_contradict_every_claim(make_results, seeds):
+def test_results_that_contradict_every_claim(make_records, seeds):
     worse = dict.fromkeys(TEN, -3.0) | {"SeLen": 3.0, "TrDep": 3.0, "SubNm": 3.0}
-    claims = check(make_results(worse, worse, seeds=seeds))
+    claims = check(make_records(worse, worse, seeds=seeds))
     assert {claim.answer for claim in claims.values()} == {"contradicted"}
 
 
-def test_results_that_say_nothing(make_results):
-    claims = check(make_results(dict.fromkeys(TEN, 0.1), dict.fromkeys(TEN, 0.1)))
-    assert claims.pop("margin").answer == "contradicted"  # that they are alike is enough against 3 points
+def test_results_without_a_difference(make_records):
+    claims = check(make_records(dict.fromkeys(TEN, 0.1), dict.fromkeys(TEN, 0.1)))
+    assert claims.pop("margin").answer == "contradicted"  # equal models contradict a margin of 3 points
     assert {claim.answer for claim in claims.values()} == {"cannot be decided"}
 
 
-def test_half_of_the_tasks_is_not_most(make_results):
+def test_half_of_the_tasks_is_not_most(make_records):
     gains = {task: 5.0 if number < 5 else 0.0 for number, task in enumerate(TEN)}
-    assert check(make_results(gains, gains))["em"].answer == "cannot be decided"
+    assert check(make_records(gains, gains))["em"].answer == "cannot be decided"
     gains[TEN[5]] = 5.0
-    assert check(make_results(gains, gains))["em"].answer == "supported"
+    assert check(make_records(gains, gains))["em"].answer == "supported"
     gains = {task: -5.0 if number < 5 else 5.0 for number, task in enumerate(TEN)}
-    assert check(make_results(gains, gains))["em"].answer == "contradicted"
+    assert check(make_records(gains, gains))["em"].answer == "contradicted"
 
 
-def test_what_was_not_measured_is_named(make_results):
+def test_tasks_that_were_not_measured_are_named(make_records):
     gains = dict.fromkeys(TEN, 7.0)
-    claims = check(make_results(gains, gains, tasks=["TrDep", "Tense"]))
+    claims = check(make_records(gains, gains, tasks=["TrDep", "Tense"]))
     assert claims["em"].answer == "cannot be decided"
     assert claims["em"].numbers == (
         "better on 2 (TrDep +7.00, Tense +7.00); worse on 0; no significant difference on 0; "
@@ -103,14 +103,14 @@ def test_what_was_not_measured_is_named(make_results):
     assert claims["below"].answer == "contradicted"
 
 
-def test_a_model_that_is_missing_or_there_twice(make_results, make_record):
+def test_a_model_that_is_missing_or_occurs_twice(make_records, make_record):
     gains = dict.fromkeys(TEN, 7.0)
-    results = make_results(gains, gains)
-    claims = check([result for result in results if result.identity.model.name != "simple"])
+    records = make_records(gains, gains)
+    claims = check([record for record in records if record.identity.model.name != "simple"])
     assert claims["em"].answer == "supported"
     assert (claims["simple"].answer, claims["simple"].numbers) == ("cannot be decided", "simple has not been measured")
     other = {"model": {"num_layers": 1, "layers_with_aggregator": []}, "training": {"patience": 4}}
-    claims = check([*results, make_record(settings=other)])
+    claims = check([*records, make_record(settings=other)])
     assert claims["em"].numbers == "em has been measured in several ways: EM (num_layers=1), EM (num_layers=3)"
 
 
@@ -120,21 +120,21 @@ def test_without_base_or_without_routing_there_is_nothing_to_check(make_record):
         assert check_claims(Comparer(group)) == []
 
 
-def test_selen_is_no_exception_when_one_routing_seems_to_beat_base(make_results):
+def test_selen_is_no_exception_when_one_routing_seems_to_beat_base(make_records):
     gains = dict.fromkeys(TEN, 5.0)
-    claims = check(make_results(gains | {"SeLen": 0.2}, gains | {"SeLen": -5.0}))
+    claims = check(make_records(gains | {"SeLen": 0.2}, gains | {"SeLen": -5.0}))
     assert claims["SeLen"].answer == "cannot be decided"
-    claims = check(make_results(gains | {"SeLen": -0.2}, gains | {"SeLen": -5.0}))
+    claims = check(make_records(gains | {"SeLen": -0.2}, gains | {"SeLen": -5.0}))
     assert claims["SeLen"].answer == "supported"
-    claims = check(make_results(gains | {"SeLen": 5.0}, gains | {"SeLen": -5.0}))
+    claims = check(make_records(gains | {"SeLen": 5.0}, gains | {"SeLen": -5.0}))
     assert claims["SeLen"].answer == "contradicted"
 
 
 @pytest.mark.parametrize(("gain", "answer"), [(5.0, "supported"), (-5.0, "contradicted"), (0.0, "cannot be decided")])
-def test_what_the_paper_leaves_open_is_answered_where_the_code_was_measured(make_results, make_record, gain, answer):
+def test_open_questions_are_answered_if_the_authors_variant_was_measured(make_records, make_record, gain, answer):
     gains = dict.fromkeys(TEN, 1.0)
     coded = [make_record(task, "em-code", 71.0 - gain) for task in TEN]
-    (group,) = group_results([*make_results(gains, gains), *coded])
+    (group,) = group_results([*make_records(gains, gains), *coded])
     *others, last = check_claims(Comparer(group))
     assert not any("left open" in claim.text for claim in others)
     assert "EM routing as printed beats that of the authors' code" in last.text
@@ -142,6 +142,6 @@ def test_what_the_paper_leaves_open_is_answered_where_the_code_was_measured(make
     assert f"on average {gain:+.2f} [" in last.numbers
 
 
-def test_no_difference_has_no_minus(make_results):
+def test_a_difference_of_zero_has_no_minus(make_records):
     alike = dict.fromkeys(TEN, 0.0)
-    assert "WC +0.00" in check(make_results(alike, alike))["em"].numbers
+    assert "WC +0.00" in check(make_records(alike, alike))["em"].numbers

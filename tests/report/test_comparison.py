@@ -5,13 +5,13 @@ import json
 import pytest
 
 from probing.errors import ProbingError
-from probing.report.comparison import format_p, load_and_compare, make_contests, render_text
+from probing.report.comparison import compare_models, format_p, load_and_compare, render_text
 from probing.results import Store
 
 
 @pytest.fixture(scope="module")
-def results(make_record):
-    """EM is better on one task, worse on one, as good on one; only EM has WC."""
+def records(make_record):
+    """Return records in which EM is better on one task, worse on one and equal on one; only EM has WC."""
     values = {"base": (80.0, 80.0, 80.0), "em": (84.0, 76.0, 80.1)}
     found = [
         make_record(task, model, value + seed / 10, seed=seed)
@@ -28,52 +28,53 @@ def single(make_record):
     return [make_record(task, m, a) for m, row in values.items() for task, a in zip(("Tense", "WC"), row, strict=True)]
 
 
-def only(*arguments):
-    (contest,) = make_contests(*arguments)
-    return contest
+def compare(*arguments):
+    """Return the only comparison."""
+    (comparison,) = compare_models(*arguments)
+    return comparison
 
 
-def test_wins_ties_and_losses(results):
-    contest = only(results[:18], "em", "base")
-    assert (contest.wins, contest.ties, contest.losses) == (1, 1, 1)
-    assert [line.task for line in contest.tasks] == ["Tense", "SubNm", "ObjNm"]
-    assert [line.verdict.difference for line in contest.tasks] == pytest.approx([4.0, -4.0, 0.1])
-    assert contest.overall.verdict.difference == pytest.approx(0.1 / 3)
-    assert contest.overall.accuracy == pytest.approx((80.1 + 0.1 / 3, 80.1))
-    assert contest.overall.verdict.low < 0 < contest.overall.verdict.high
-    turned = only(results[:18], "Base", "EM")
+def test_wins_ties_and_losses(records):
+    comparison = compare(records[:18], "em", "base")
+    assert (comparison.wins, comparison.ties, comparison.losses) == (1, 1, 1)
+    assert [line.task for line in comparison.tasks] == ["Tense", "SubNm", "ObjNm"]
+    assert [line.verdict.difference for line in comparison.tasks] == pytest.approx([4.0, -4.0, 0.1])
+    assert comparison.overall.verdict.difference == pytest.approx(0.1 / 3)
+    assert comparison.overall.accuracy == pytest.approx((80.1 + 0.1 / 3, 80.1))
+    assert comparison.overall.verdict.low < 0 < comparison.overall.verdict.high
+    turned = compare(records[:18], "Base", "EM")
     assert (turned.wins, turned.ties, turned.losses) == (1, 1, 1)
     assert turned.tasks[0].verdict.difference == pytest.approx(-4.0)
 
 
-def test_the_text_is_the_one_that_a_person_has_looked_at(results, single, golden):
-    contests = [only(results[:18], "em", "base"), only(single, "em", "base")]
-    golden("compare.txt", "\n\n".join(map(render_text, contests)))
+def test_the_text_is_the_one_that_a_person_has_looked_at(records, single, golden):
+    comparisons = [compare(records[:18], "em", "base"), compare(single, "em", "base")]
+    golden("compare.txt", "\n\n".join(map(render_text, comparisons)))
 
 
 def test_single_seeds_have_both_tests(single):
-    line = only(single, "em", "base").tasks[0]
+    line = compare(single, "em", "base").tasks[0]
     assert line.verdict.test == "mcnemar"
     assert line.verdict.p == line.p_mcnemar
     assert line.p_randomisation == pytest.approx(line.p_mcnemar, abs=0.02)
-    assert only(single, "em", "base").overall.verdict.test == "randomisation"
+    assert compare(single, "em", "base").overall.verdict.test == "randomisation"
 
 
-def test_what_only_one_has_is_left_out(results):
-    contest = only(results, "em", "base")
-    assert contest.left_out == ["WC has not been measured for Base"]
-    assert len(contest.tasks) == 3
-    assert render_text(contest).endswith("\nLeft out: WC has not been measured for Base.")
+def test_a_task_that_only_one_model_has_is_left_out(records):
+    comparison = compare(records, "em", "base")
+    assert comparison.left_out == ["WC has not been measured for Base"]
+    assert len(comparison.tasks) == 3
+    assert render_text(comparison).endswith("\nLeft out: WC has not been measured for Base.")
 
 
 def test_different_sentences_are_left_out(single, make_record):
-    contest = only([*single, make_record("SOMO", "em"), make_record("SOMO", "base", size=9_998)], "em", "base")
-    assert contest.left_out == ["Base and EM have different test labels on SOMO: not compared"]
+    comparison = compare([*single, make_record("SOMO", "em"), make_record("SOMO", "base", size=9_998)], "em", "base")
+    assert comparison.left_out == ["Base and EM have different test labels on SOMO: not compared"]
 
 
 def test_every_data_set_that_both_have(single, make_record):
-    results = [*single, make_record(data="books"), make_record(model="base", data="books"), make_record(data="web")]
-    assert [contest.data for contest in make_contests(results, "em", "base")] == ["books", "mini"]
+    records = [*single, make_record(data="books"), make_record(model="base", data="books"), make_record(data="web")]
+    assert [comparison.data for comparison in compare_models(records, "em", "base")] == ["books", "mini"]
 
 
 @pytest.mark.parametrize(
@@ -90,36 +91,41 @@ def test_every_data_set_that_both_have(single, make_record):
 )
 def test_mistakes(single, make_record, names, message):
     with pytest.raises(ProbingError) as caught:
-        make_contests([*single, make_record("SOMO", "my.py:Mine"), make_record(data="z", model="em")], *names)
+        compare_models([*single, make_record("SOMO", "my.py:Mine"), make_record(data="z", model="em")], *names)
     assert str(caught.value) == message
 
 
-def test_json_has_all_of_it(tmp_path, results):
+def test_json_has_all_figures(tmp_path, records):
     store = Store(tmp_path)
-    for result in results[:18]:
-        store.save(result)
+    for record in records[:18]:
+        store.save(record)
     (tmp_path / "mini--x.json").write_text("{")
-    said = []
-    (contest,) = json.loads(load_and_compare(tmp_path, "em", "base", as_json=True, on_damaged=said.append))
-    assert (contest["first"], contest["second"], contest["data"], contest["preset"]) == ("EM", "Base", "mini", "mini")
-    assert (contest["wins"], contest["ties"], contest["losses"]) == (1, 1, 1)
-    line = contest["tasks"][0]
+    warnings = []
+    (comparison,) = json.loads(load_and_compare(tmp_path, "em", "base", as_json=True, on_damaged=warnings.append))
+    assert (comparison["first"], comparison["second"], comparison["data"], comparison["preset"]) == (
+        "EM",
+        "Base",
+        "mini",
+        "mini",
+    )
+    assert (comparison["wins"], comparison["ties"], comparison["losses"]) == (1, 1, 1)
+    line = comparison["tasks"][0]
     assert (line["task"], line["accuracy"], line["seeds"]) == ("Tense", pytest.approx([84.1, 80.1]), [[0, 1, 2]] * 2)
     assert line["low"] < line["difference"] < line["high"]
     assert line["p"] <= line["p_holm"] < 0.05
     assert line["test"] == "bootstrap"
-    assert contest["overall"]["task"] == "average of 3"
-    assert said == [f"{tmp_path}/mini--x.json: not a whole JSON file. Delete it and run the cell again"]
+    assert comparison["overall"]["task"] == "average of 3"
+    assert warnings == [f"{tmp_path}/mini--x.json: not a whole JSON file. Delete it and run the cell again"]
 
 
-def test_nothing_to_compare_says_what_to_run(tmp_path):
+def test_an_empty_folder_names_the_command_to_run(tmp_path):
     with pytest.raises(ProbingError, match=r"no results there\. Run `probe run --task all --aggregator all` first"):
         load_and_compare(tmp_path, "em", "base", as_json=False, on_damaged=pytest.fail)
 
 
 def test_hostile_names_break_no_line(make_record, change):
-    results = [change(make_record(model=f"my.py:{name}"), model__label=name) for name in ("a\nb", "c\x1b[1m")]
-    text = render_text(only(results, "a\nb", "c\x1b[1m"))
+    records = [change(make_record(model=f"my.py:{name}"), model__label=name) for name in ("a\nb", "c\x1b[1m")]
+    text = render_text(compare(records, "a\nb", "c\x1b[1m"))
     assert "\x1b" not in text
     assert text.splitlines()[4] == "a b against c [1m. Data: mini; preset: mini; seed 0."
 

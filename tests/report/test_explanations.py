@@ -31,7 +31,7 @@ def test_a_folder_without_explanations(tmp_path):
     assert not load_explanations(tmp_path, pytest.fail)
 
 
-def test_a_page_holds_so_many_sentences(folder):
+def test_the_size_of_a_page_limits_its_sentences(folder):
     found = load_explanations(folder, pytest.fail, limit=800)
     assert [one["model"] for one in found.sentences] == ["Base"]
     assert found.left_out == 1
@@ -56,20 +56,20 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_what_is_no_explanation_is_named(tmp_path, explanations, damage):
+def test_a_damaged_file_is_named(tmp_path, explanations, damage):
     content = DAMAGES[damage](json.loads(json.dumps(explanations["b.explanation.json"])))
     path = tmp_path / "x.explanation.json"
     path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
-    said = []
-    assert not load_explanations(tmp_path, said.append)
-    assert said == [f"{path}: not an explanation. Delete it and run `probe explain` again"]
+    warnings = []
+    assert not load_explanations(tmp_path, warnings.append)
+    assert warnings == [f"{path}: not an explanation. Delete it and run `probe explain` again"]
 
 
-def test_what_cannot_be_read_is_named(tmp_path):
+def test_an_unreadable_file_is_named(tmp_path):
     (tmp_path / "x.explanation.json").mkdir()
-    said = []
-    assert not load_explanations(tmp_path, said.append)
-    assert said == [f"{tmp_path}/x.explanation.json: cannot be read (Is a directory)"]
+    warnings = []
+    assert not load_explanations(tmp_path, warnings.append)
+    assert warnings == [f"{tmp_path}/x.explanation.json: cannot be read (Is a directory)"]
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_what_cannot_be_read_is_named(tmp_path):
         ({"task": "SubNm", "seed": 1}, ["Base", "Base"]),
     ],
 )
-def test_models_of_one_task_are_told_apart(tmp_path, explanations, changes, names):
+def test_models_of_one_task_have_different_names(tmp_path, explanations, changes, names):
     first = explanations["a.explanation.json"]
     for name, content in (("a", first), ("b", first | changes)):
         (tmp_path / f"{name}.explanation.json").write_text(json.dumps(content), encoding="utf-8")

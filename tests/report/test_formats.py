@@ -21,18 +21,18 @@ HOSTILE += ["{brace}", "$x^2$", "~tilde", "#1 & 2", "`code`", "[1em]", "*star", 
 
 @pytest.fixture(scope="session")
 def story(make_record):
-    """Two data sets, seeds, a failed cell, a missing one, a custom model, a task of the user's: what a golden shows."""
+    """Return the goldens' records: two data sets, seeds, failed and missing cells, a user's model and task."""
     accuracies = {"base": (82.5, 61.0, 55.25), "simple": (83.125, 64.5, 54.0), "em": (84.0, 64.5, 57.75)}
-    results = [
+    records = [
         make_record(task, model, value + seed / 4, seed=seed, majority=16.67 if task == "SeLen" else 54.0)
         for model, values in accuracies.items()
         for task, value in zip(("SeLen", "TrDep", "Tense"), values, strict=True)
         for seed in (0, 1, 2)
     ]
-    results += [make_record("SeLen", "my_file.py:MeanOfHeads", 71.0, majority=16.67)]
-    results += [make_record("Tense", "my_file.py:MeanOfHeads", None)]
-    results += [make_record(task, "em", 91.0, data="books_2", preset="small") for task in ("Tense", "my_task")]
-    return results
+    records += [make_record("SeLen", "my_file.py:MeanOfHeads", 71.0, majority=16.67)]
+    records += [make_record("Tense", "my_file.py:MeanOfHeads", None)]
+    records += [make_record(task, "em", 91.0, data="books_2", preset="small") for task in ("Tense", "my_task")]
+    return records
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_bold_on_a_terminal_and_stars_elsewhere(story):
     assert re.sub(r"\033\[\d+m", "", coloured).count("\n") == plain.count("\n")
 
 
-def hostile_results(make_record, change):
+def make_hostile_records(make_record, change):
     return [
         change(
             make_record("Tense", f"my.py:{number}"),
@@ -77,12 +77,12 @@ def hostile_results(make_record, change):
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names_in_markdown(make_record, change, name):
-    results = [
+    records = [
         change(make_record(task, accuracy=a), model__label=name, data__name=name)
         for task, a in (("Tense", 80.0), ("WC", None))
     ]
-    results += [change(results[0], task=name, family="own")]
-    text = render(results, "markdown")
+    records += [change(records[0], task=name, family="own")]
+    text = render(records, "markdown")
     lines = text.splitlines()
     rows = [line for line in lines if line.startswith("|")]
     assert len(rows) == 4  # the header, the rule, the baseline, the model
@@ -96,12 +96,12 @@ def test_hostile_names_in_markdown(make_record, change, name):
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names_in_latex(make_record, change, name):
-    results = [
+    records = [
         change(make_record(task, accuracy=a), model__label=name, data__name=name)
         for task, a in (("Tense", 80.0), ("WC", None))
     ]
-    results += [change(results[0], task=name, family="own")]
-    comment, _, text = render(results, "latex").partition("\n")
+    records += [change(records[0], task=name, family="own")]
+    comment, _, text = render(records, "latex").partition("\n")
     assert comment.startswith("% Needs")
     braces = re.sub(r"\\[{}]", "", text)
     depth = 0
@@ -120,8 +120,8 @@ def test_hostile_names_in_latex(make_record, change, name):
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
 def test_latex_compiles(story, make_record, change, tmp_path):
-    results = [*story, *(change(make_record(), model__label=name, data__name=name) for name in HOSTILE)]
-    body = render(results, "latex", against_paper=True)
+    records = [*story, *(change(make_record(), model__label=name, data__name=name) for name in HOSTILE)]
+    body = render(records, "latex", against_paper=True)
     page = "\n".join([r"\documentclass{article}\usepackage{booktabs}\begin{document}", body, r"\end{document}"])
     (tmp_path / "table.tex").write_text(page, encoding="utf-8")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "table.tex"]
@@ -137,7 +137,7 @@ def test_a_backslash_is_no_command_in_latex(make_record, change):
 
 
 def test_hostile_names_in_text(make_record, change):
-    for table in render(hostile_results(make_record, change)).split("\n\n"):
+    for table in render(make_hostile_records(make_record, change)).split("\n\n"):
         assert "\x1b" not in table
         assert "\r" not in table
 
@@ -156,32 +156,31 @@ def test_every_row_of_a_latex_table_has_its_columns(make_record, columns):
 
 
 def test_csv_can_be_read_back(make_record, change):
-    # Python's csv writes a lone \r bare, and its own reader then takes it for the end of a line.
-    results = [
-        result for result in hostile_results(make_record, change) if "\r" not in f"{result.identity.task}{result.error}"
-    ]
-    results += [make_record(accuracy=None)]
-    rows = list(csv.DictReader(io.StringIO(render(results, "csv"), newline="")))
-    assert len(rows) == len(results)
-    for row, result in zip(rows, results, strict=True):
+    # Python's csv writes a lone \r without quotes, and its own reader then reads it as the end of a line.
+    hostile = make_hostile_records(make_record, change)
+    records = [record for record in hostile if "\r" not in f"{record.identity.task}{record.error}"]
+    records += [make_record(accuracy=None)]
+    rows = list(csv.DictReader(io.StringIO(render(records, "csv"), newline="")))
+    assert len(rows) == len(records)
+    for row, record in zip(rows, records, strict=True):
         assert tuple(row) == COLUMNS
-        assert row["label"] == result.identity.model.label
-        assert row["error"] == (result.error or "")
-        assert json.loads(row["settings"]) == result.identity.settings
+        assert row["label"] == record.identity.model.label
+        assert row["error"] == (record.error or "")
+        assert json.loads(row["settings"]) == record.identity.settings
     assert float(rows[0]["test_accuracy"]) == 80.0
     assert rows[0]["best_epoch"] == "2"
     assert rows[-1]["test_accuracy"] == rows[-1]["best_epoch"] == ""
 
 
 def test_json_can_be_read_back(make_record, change):
-    results = hostile_results(make_record, change)
-    results[0] = make_record(accuracy=100 / 3)
-    rows = json.loads(render(results, "json"))
-    assert len(rows) == len(results)
-    for row, result in zip(rows, results, strict=True):
+    records = make_hostile_records(make_record, change)
+    records[0] = make_record(accuracy=100 / 3)
+    rows = json.loads(render(records, "json"))
+    assert len(rows) == len(records)
+    for row, record in zip(rows, records, strict=True):
         assert tuple(row) == COLUMNS
-        assert row["label"] == result.identity.model.label
-        assert row["settings"] == result.identity.settings
+        assert row["label"] == record.identity.model.label
+        assert row["settings"] == record.identity.settings
     assert rows[0]["test_accuracy"] == pytest.approx(100 / 3, abs=1e-12)
     assert rows[0]["best_epoch"] == 2
     assert type(rows[0]["best_epoch"]) is int
@@ -189,9 +188,9 @@ def test_json_can_be_read_back(make_record, change):
     assert rows[-1]["best_epoch"] is None
 
 
-def test_what_differs_from_the_reference_is_marked(make_record):
-    results = [make_record("Tense", model, value) for model, value in (("base", 80.0), ("simple", 80.9), ("em", 84.0))]
-    plain = {line.split()[0]: line.split()[1:] for line in render(results, reference="Base").splitlines()[3:9]}
+def test_significant_differences_from_the_reference_are_marked(make_record):
+    records = [make_record("Tense", model, value) for model, value in (("base", 80.0), ("simple", 80.9), ("em", 84.0))]
+    plain = {line.split()[0]: line.split()[1:] for line in render(records, reference="Base").splitlines()[3:9]}
     assert plain == {
         "Majority": ["50.00"],
         "±0.98": [],
@@ -200,15 +199,15 @@ def test_what_differs_from_the_reference_is_marked(make_record):
         "Simple": ["80.90"],
         "±0.77": [],
     }
-    assert "‡*84.00" in render(results, reference="base")
-    assert "**84.00**‡<br>±0.72" in render(results, "markdown", reference="base")
-    assert r"\textbf{84.00}\rlap{$^\ddagger$}" in render(results, "latex", reference="base")
+    assert "‡*84.00" in render(records, reference="base")
+    assert "**84.00**‡<br>±0.72" in render(records, "markdown", reference="base")
+    assert r"\textbf{84.00}\rlap{$^\ddagger$}" in render(records, "latex", reference="base")
     assert "†, ‡: differs from Base with p < .05, p < .01 (same test; Holm's correction over the table)." in render(
-        results, reference="base"
+        records, reference="base"
     )
-    assert "‡" not in render(results)
-    # The difference of two means is tested, whichever way round it is.
-    assert "‡80.00" in render(results, reference="em")
+    assert "‡" not in render(records)
+    # The same difference is significant in the opposite direction.
+    assert "‡80.00" in render(records, reference="em")
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -223,7 +222,7 @@ def test_rows_for_programs_have_the_papers_figures_too(make_record):
     assert row["difference"] == pytest.approx(1.83)
 
 
-def test_nothing_to_report_says_what_to_run(tmp_path):
+def test_an_empty_or_missing_folder_names_the_command_to_run(tmp_path):
     for folder in (tmp_path, tmp_path / "not there"):
         with pytest.raises(ProbingError) as caught:
             load_and_render(folder, "table", against_paper=False, colour=False, on_damaged=pytest.fail)
@@ -236,10 +235,10 @@ def test_a_folder_is_read_and_damaged_records_are_named(tmp_path, make_record, f
     store = Store(tmp_path)
     store.save(make_record())
     (tmp_path / "mini--x.json").write_text("{")
-    said = []
-    text = load_and_render(tmp_path, format, against_paper=False, colour=False, on_damaged=said.append)
+    warnings = []
+    text = load_and_render(tmp_path, format, against_paper=False, colour=False, on_damaged=warnings.append)
     assert text == render(store.load(lambda text: None), format)
-    assert said == [f"{tmp_path}/mini--x.json: not a whole JSON file. Delete it and run the cell again"]
+    assert warnings == [f"{tmp_path}/mini--x.json: not a whole JSON file. Delete it and run the cell again"]
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -250,7 +249,7 @@ def test_only_failed_cells_can_be_reported(make_record, format):
 
 @pytest.fixture(scope="session")
 def selective(story, make_record, change):
-    """The same story with a control and a description length of EM on all tasks."""
+    """Return the goldens' records, and a control and a description length of EM on all tasks."""
     code = DescriptionLength(bits=25_000.0, uniform_bits=100_000.0, compression=4.0, pieces=[])
     controls = [change(make_record(task, "em", 40.0), measure="random-labels") for task in ("SeLen", "TrDep", "Tense")]
     codes = [change(one, measure="description-length", outcome__description=code) for one in controls]

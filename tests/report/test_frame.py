@@ -3,10 +3,8 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-import probing
-from probing.errors import ProbingError
 from probing.report.frame import COLUMNS, make_frame, make_wide_frame
-from probing.results import DescriptionLength, Store
+from probing.results import DescriptionLength
 
 
 def test_one_row_per_record_with_stable_columns(make_record):
@@ -20,7 +18,7 @@ def test_one_row_per_record_with_stable_columns(make_record):
     assert (row.best_epoch, row.epochs, row.parameters) == (2, 3, 1234)
     assert (row.seconds, row.tokens_per_second) == (12.5, 3000.0)
     assert row.settings["training"] == {"patience": 4}
-    assert row.error is None or pd.isna(row.error)
+    assert pd.isna(row.error)
 
 
 def test_scores_of_failed_cells_are_missing(make_record):
@@ -41,9 +39,9 @@ def test_only_failed_cells(make_record):
 
 
 def test_the_papers_figures_beside_ours(make_record):
-    results = [make_record("Tense", "em", 90.0), make_record("Tense", "my.py:Mine", 90.0)]
-    results.append(make_record("my_task", "em", 90.0))
-    frame = make_frame(results, against_paper=True)
+    records = [make_record("Tense", "em", 90.0), make_record("Tense", "my.py:Mine", 90.0)]
+    records.append(make_record("my_task", "em", 90.0))
+    frame = make_frame(records, against_paper=True)
     assert tuple(frame.columns) == (*COLUMNS, "paper_accuracy", "difference")
     assert frame["difference"][0] == pytest.approx(1.83)
     assert frame["paper_accuracy"].isna().tolist() == [False, True, True]
@@ -54,12 +52,12 @@ def test_nothing_of_the_paper_to_compare_with(make_record):
     assert frame[["paper_accuracy", "difference"]].isna().all(axis=None)
 
 
-def test_the_figures_of_a_cell_stand_in_the_rows_of_all_its_seeds(make_record):
+def test_figures_over_all_seeds_stand_in_the_row_of_each_seed(make_record):
     values = {"base": 80.0, "simple": 80.1, "em": 84.0}
-    results = [
+    records = [
         make_record(model=model, accuracy=a + seed / 4, seed=seed) for model, a in values.items() for seed in (0, 1)
     ]
-    frame = make_frame(results)
+    frame = make_frame(records)
     assert frame["mean_accuracy"].tolist() == pytest.approx([80.125, 80.125, 80.225, 80.225, 84.125, 84.125])
     assert (frame["low"] < frame["mean_accuracy"] - 0.3).all()
     assert (frame["high"] > frame["mean_accuracy"] + 0.3).all()
@@ -77,31 +75,17 @@ def test_the_reference_is_the_one_that_is_named(make_record):
     assert frame["best"].tolist() == [False, True]
 
 
-def test_a_failed_seed_has_no_figures_of_its_cell(make_record):
+def test_a_failed_seed_has_no_figures_over_all_seeds(make_record):
     frame = make_frame([make_record(accuracy=None), make_record(seed=1)])
     columns = ["mean_accuracy", "low", "high", "best", "p"]
     assert frame.iloc[0][columns].isna().all()
     assert frame.iloc[1][columns[:4]].notna().all()
 
 
-@pytest.fixture
-def folder(tmp_path, make_record):
-    results = [make_record(task, "em", 80.0 + seed, seed=seed) for task in ("WC", "SeLen") for seed in (0, 1)]
-    results += [make_record("Tense", "base", 70.0), make_record("Tense", "base", None, data="books")]
-    for result in results:
-        Store(tmp_path).save(result)
-    return tmp_path
-
-
-def test_a_folder_in_long_form(folder):
-    frame = probing.load_results(str(folder))
-    assert tuple(frame.columns) == COLUMNS
-    assert len(frame) == 6
-    assert frame.groupby("status").size().to_dict() == {"failed": 1, "finished": 5}
-
-
-def test_a_folder_in_wide_form(folder):
-    frame = probing.load_results(folder, format="wide")
+def test_the_wide_form_has_a_row_per_model_and_a_column_per_task(make_record):
+    records = [make_record(task, "em", 80.0 + seed, seed=seed) for task in ("WC", "SeLen") for seed in (0, 1)]
+    records += [make_record("Tense", "base", 70.0), make_record("Tense", "base", None, data="books")]
+    frame = make_wide_frame(records)
     assert frame.index.names == ["data", "preset", "label"]
     assert list(frame.columns) == ["Tense", "SeLen", "WC"]
     assert frame.loc[("mini", "mini", "EM"), "WC"] == pytest.approx(80.5)
@@ -110,28 +94,18 @@ def test_a_folder_in_wide_form(folder):
     assert frame.loc[("books", "mini", "Base")].isna().all()
 
 
-@pytest.mark.parametrize(("format", "columns"), [("long", len(COLUMNS)), ("wide", 0)])
-def test_an_empty_folder_gives_an_empty_frame(tmp_path, format, columns):
-    assert probing.load_results(tmp_path, format).shape == (0, columns)
+@pytest.mark.parametrize(("make", "columns"), [(make_frame, len(COLUMNS)), (make_wide_frame, 0)])
+def test_no_records_give_an_empty_frame(make, columns):
+    assert make([]).shape == (0, columns)
 
 
-def test_damaged_records_are_warned_of_and_other_forms_unknown(folder):
-    (folder / "mini--x.json").write_text("{")
-    with pytest.warns(UserWarning, match="mini--x.json: not a whole JSON file"):
-        probing.load_results(folder)
-    with pytest.raises(ProbingError, match=r"^format must be 'long' or 'wide'\. Got 'tall'$"):
-        probing.load_results(folder, "tall")
-    with pytest.raises(AttributeError, match="module 'probing' has no attribute 'nothing'"):
-        probing.nothing  # noqa: B018
-
-
-def test_other_measures_have_rows_of_their_own_and_their_figures_stand_with_the_accuracies(make_record, change):
+def test_other_measures_have_their_own_rows_and_columns_in_the_rows_of_accuracies(make_record, change):
     code = DescriptionLength(bits=250.0, uniform_bits=1000.0, compression=4.0, pieces=[])
-    results = [make_record(accuracy=80.0 + seed, seed=seed) for seed in (0, 1)]
-    results += [change(make_record(accuracy=60.0, seed=seed), measure="random-labels") for seed in (0, 1)]
-    results += [change(make_record(accuracy=70.0), measure="description-length", outcome__description=code)]
-    results += [make_record("WC")]
-    frame = make_frame(results, against_paper=True).set_index("measure")
+    records = [make_record(accuracy=80.0 + seed, seed=seed) for seed in (0, 1)]
+    records += [change(make_record(accuracy=60.0, seed=seed), measure="random-labels") for seed in (0, 1)]
+    records += [change(make_record(accuracy=70.0), measure="description-length", outcome__description=code)]
+    records += [make_record("WC")]
+    frame = make_frame(records, against_paper=True).set_index("measure")
     assert frame.index.tolist() == ["accuracy"] * 2 + ["random-labels"] * 2 + ["description-length", "accuracy"]
     rows = frame.loc["accuracy"]
     assert rows["control_accuracy"].tolist()[:2] == [60.0, 60.0]
@@ -146,5 +120,5 @@ def test_other_measures_have_rows_of_their_own_and_their_figures_stand_with_the_
 
 
 def test_the_wide_form_has_accuracies_only(make_record, change):
-    results = [make_record(accuracy=80.0), change(make_record(accuracy=60.0), measure="random-labels")]
-    assert make_wide_frame(results)["Tense"].tolist() == [80.0]
+    records = [make_record(accuracy=80.0), change(make_record(accuracy=60.0), measure="random-labels")]
+    assert make_wide_frame(records)["Tense"].tolist() == [80.0]

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from probing.report.grouping import group_results
-from probing.report.layers import find_stacks, without_layer
+from probing.report.layers import find_stacks, remove_layer
 
 
 def test_the_layers_of_an_encoder_are_found(gallery):
@@ -13,18 +13,18 @@ def test_the_layers_of_an_encoder_are_found(gallery):
 
 
 def test_one_layer_is_no_stack(gallery):
-    (group,) = group_results([result for result in gallery if result.identity.model.name != "bert layer 01"][:20])
+    (group,) = group_results([record for record in gallery if record.identity.model.name != "bert layer 01"][:20])
     assert len(find_stacks(group)) == 1
     (group,) = group_results(
-        [result for result in gallery if not result.identity.model.name.startswith("bert layer 0")]
+        [record for record in gallery if not record.identity.model.name.startswith("bert layer 0")]
     )
     assert find_stacks(group) == []
-    (group,) = group_results([result for result in gallery if result.identity.model.name == "bert layer 01"])
+    (group,) = group_results([record for record in gallery if record.identity.model.name == "bert layer 01"])
     assert find_stacks(group) == []
 
 
 def test_a_name_without_its_layer():
-    assert without_layer("huggingface:bert layer 03") == "huggingface:bert"
-    assert without_layer("bert layer 3 (pooling=cls)") == "bert (pooling=cls)"
-    assert without_layer("bert layer 3 (huggingface:me/bert layer 03)") == "bert (huggingface:me/bert)"
-    assert without_layer("my layer cake") == "my layer cake"
+    assert remove_layer("huggingface:bert layer 03") == "huggingface:bert"
+    assert remove_layer("bert layer 3 (pooling=cls)") == "bert (pooling=cls)"
+    assert remove_layer("bert layer 3 (huggingface:me/bert layer 03)") == "bert (huggingface:me/bert)"
+    assert remove_layer("my layer cake") == "my layer cake"

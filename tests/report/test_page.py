@@ -26,10 +26,10 @@ def test_the_views_are_the_tables_values(gallery, section):
             assert (value is None) == (shown is None)
             if shown is not None:
                 assert value[0] == pytest.approx(shown.mean, abs=1e-4)
-                assert value[3:] == [shown.text(), shown.half_width(), shown.best, ""]
+                assert value[3:] == [shown.format(), shown.format_below(), shown.best, ""]
 
 
-def test_rows_of_models_know_their_place(section):
+def test_rows_of_models_have_their_index(section):
     assert section["rows"][0] == {"label": "Majority", "model": None}
     assert [row["model"] for row in section["rows"][1:]] == list(range(len(section["models"])))
     assert [row["label"] for row in section["rows"][1:]] == section["models"]
@@ -52,7 +52,7 @@ def test_differences_are_those_of_the_table_with_this_reference(gallery, section
             assert values[column] is None
 
 
-def test_the_reference_that_was_asked_for_comes_first(make_record):
+def test_the_requested_reference_comes_first(make_record):
     models = [f"m.py:{letter}" for letter in "ABCDEFGH"]
     (table,) = make_tables([make_record(model=model, size=100) for model in models], reference="H")
     section = make_section(table)
@@ -62,7 +62,7 @@ def test_the_reference_that_was_asked_for_comes_first(make_record):
     assert make_section(table)["differences"] == {}
 
 
-def test_a_cell_has_its_record(gallery, section):
+def test_a_cell_has_the_facts_of_its_records(gallery, section):
     cell = next(cell for cell in section["cells"] if (cell["model"], cell["task"]) == (2, "SeLen"))
     records = [one for one in gallery if (one.identity.model.name, one.identity.task) == ("em", "SeLen")]
     assert [seed["seed"] for seed in cell["seeds"]] == [0, 1]
@@ -81,17 +81,17 @@ def test_a_cell_has_its_record(gallery, section):
 
 
 def test_a_probes_chosen_configuration_is_a_fact(make_record, change):
-    result = change(make_record(), outcome__configurations=[{"hidden": 50, "dropout": 0.1}, {"hidden": 100}])
-    (table,) = make_tables([result])
+    record = change(make_record(), outcome__configurations=[{"hidden": 50, "dropout": 0.1}, {"hidden": 100}])
+    (table,) = make_tables([record])
     assert dict(make_section(table)["cells"][0]["facts"])["chosen"] == "hidden 50, dropout 0.1"
 
 
 def test_other_measures_are_views(make_record, change):
-    result = make_record(size=1_000)
+    record = make_record(size=1_000)
     control = change(make_record(accuracy=55.0, size=1_000), measure="random-labels", key="control")
     description = DescriptionLength(bits=1_500.0, uniform_bits=3_000.0, compression=2.0, pieces=[])
-    coded = change(result, measure="description-length", key="coded", outcome__description=description)
-    (table,) = make_tables([make_record(model="base", size=1_000), result, control, coded])
+    coded = change(record, measure="description-length", key="coded", outcome__description=description)
+    (table,) = make_tables([make_record(model="base", size=1_000), record, control, coded])
     section = make_section(table)
     assert list(section["views"]) == list(section["captions"]) == ["accuracy", "selectivity", "compression"]
     assert [row[0] and row[0][3:5] for row in section["views"]["selectivity"]] == [None, None, ["25.00", "±3.95"]]
@@ -106,12 +106,12 @@ def test_other_measures_are_views(make_record, change):
     assert facts["description"] == "1,500 bits, 3,000 in the uniform code: compression 2.00"
 
 
-def test_layers_are_places_of_models(section):
+def test_layers_are_indices_of_models(section):
     assert section["stacks"] == [{"encoder": "bert", "layers": {0: 3, 1: 4, 2: 5}}]
     assert section["models"][3:6] == ["bert layer 0", "bert layer 1", "bert layer 2"]
 
 
-def test_predictions_stay_out_and_what_is_left_is_small(thirty_cells):
+def test_the_data_is_small_without_predictions(thirty_cells):
     (table,) = make_tables(thirty_cells(2, size=1_000))
     section = make_section(table)
     assert section["columns"][-1] == AVERAGE
@@ -122,11 +122,11 @@ def test_predictions_stay_out_and_what_is_left_is_small(thirty_cells):
 def test_settings_that_differ(make_record, change):
     shared = {"model": {"num_layers": 3}, "training": {"patience": 4, "learning_rate": 0.002}}
     other = {"model": {"num_layers": 2}, "training": {"patience": 4, "learning_rate": 0.002}, "encoder": {"dtype": "x"}}
-    results = [make_record(model="base", settings=shared), make_record(settings=other)]
-    (table,) = make_tables(results)
+    records = [make_record(model="base", settings=shared), make_record(settings=other)]
+    (table,) = make_tables(records)
     assert list_differing_settings(table.analysis.group) == {"model.num_layers": ["3", "2"]}
     plugin = make_record(model="my.py:M", settings=shared)
-    (table,) = make_tables([results[0], plugin])
+    (table,) = make_tables([records[0], plugin])
     assert list_differing_settings(table.analysis.group) == {
         "version": ["built-in", plugin.identity.model.version[:40]]
     }

@@ -16,8 +16,8 @@ BEGINNINGS = {".svg": b"<?xml", ".png": b"\x89PNG\r\n", ".pdf": b"%PDF-1."}
 @pytest.fixture(scope="module")
 def folder(gallery, tmp_path_factory):
     folder = tmp_path_factory.mktemp("results")
-    for result in gallery:
-        Store(folder).save(result)
+    for record in gallery:
+        Store(folder).save(record)
     return folder
 
 
@@ -57,7 +57,7 @@ def test_a_task_and_a_model_can_be_chosen(plot):
     assert not {"SeLen", "Base"} & set(texts)
 
 
-def test_a_confusion_matrix_is_of_one_cell(plot, gallery):
+def test_a_confusion_matrix_shows_one_model_on_one_task(plot, gallery):
     texts = read_texts(plot("confusion", task="Length", model="base"))
     assert {"Base on SeLen", "predicted", "right", "PAST", "label 5"} <= set(texts)
     records = [one for one in gallery if (one.identity.task, one.identity.model.name) == ("SeLen", "base")]
@@ -66,10 +66,12 @@ def test_a_confusion_matrix_is_of_one_cell(plot, gallery):
     assert f"{100 * share:.0f}" in texts
     with pytest.raises(ProbingError) as caught:
         plot("confusion", task="SeLen")
-    assert str(caught.value).startswith("a confusion matrix is of one cell: name --task (SeLen) and --model (Base, ")
+    assert str(caught.value).startswith(
+        "a confusion matrix shows one model on one task: name --task (SeLen) and --model (Base, "
+    )
 
 
-def test_a_cell_that_is_not_there(plot, hostile):
+def test_a_task_that_the_model_lacks(plot, hostile):
     with pytest.raises(ProbingError, match=r"^Base has not been measured on <script.*\. See `probe report`$"):
         plot("confusion", task=hostile, model="base")
 
@@ -113,11 +115,11 @@ def test_different_data_share_no_figure(plot, tmp_path, make_record):
     with pytest.raises(ProbingError) as caught:
         plot("dots", folder=tmp_path / "two")
     found = "--data books --preset mini; --data mini --preset mini"
-    assert str(caught.value) == f"results of different data share no figure. Choose one of: {found}"
-    assert plot("dots", folder=tmp_path / "two", data="books")
+    assert str(caught.value) == f"a figure shows results of one data set and preset. Choose one of: {found}"
+    assert plot("dots", folder=tmp_path / "two", data="books").startswith(b"<?xml")
 
 
-def test_nothing_to_plot_says_what_to_run(plot, tmp_path):
+def test_an_empty_folder_names_the_command_to_run(plot, tmp_path):
     with pytest.raises(ProbingError, match=r": no results there\. Run `probe run --task all --aggregator all` first$"):
         plot("dots", folder=tmp_path)
 
@@ -157,8 +159,8 @@ def test_all_names_stand_within_the_figure_and_above_the_panels(
     from matplotlib.figure import Figure
 
     for number in range(8):
-        result = make_record(model=f"m{number}", size=50)
-        Store(tmp_path).save(change(result, model__label=f"{number}".rjust(length, "m")))
+        record = make_record(model=f"m{number}", size=50)
+        Store(tmp_path).save(change(record, model__label=f"{number}".rjust(length, "m")))
     drawn, save = [], Figure.savefig
     monkeypatch.setattr(
         Figure, "savefig", lambda figure, *args, **kw: (drawn.append(figure), save(figure, *args, **kw))

@@ -16,34 +16,34 @@ def settings_of(*changes):
 
 @pytest.fixture
 def commands():
-    def make(results, **options):
-        (group,) = group_results(results)
+    def make(records, **options):
+        (group,) = group_results(records)
         return list_commands(group, **options)
 
     return make
 
 
 def test_models_that_were_run_alike_share_a_command(make_record, commands):
-    results = [
+    records = [
         make_record(task.name, model, settings=settings_of(), seed=seed, size=100)
         for task in TASKS
         for model in ("base", "simple", "em")
         for seed in (0, 1)
     ]
-    assert commands(results, folder="my results") == [
+    assert commands(records, folder="my results") == [
         "probe run --aggregator base --aggregator simple --aggregator em --task all --data mini --preset mini "
         "--seeds 2 --results 'my results'"
     ]
 
 
-def test_what_is_not_the_presets_is_set(make_record, commands):
+def test_settings_that_differ_from_the_preset_are_given(make_record, commands):
     changed = settings_of("model.iterations=2", "model.squash=false", "model.layers_with_aggregator=1,2")
-    results = [make_record("Tense", seed=seed, settings=changed) for seed in (3, 5)]
-    assert commands(results) == [
+    records = [make_record("Tense", seed=seed, settings=changed) for seed in (3, 5)]
+    assert commands(records) == [
         "probe run --aggregator em --task Tense --data mini --preset mini --seeds 3,5 --set model.iterations=2 "
         "--set model.squash=false --set model.layers_with_aggregator=1,2 --results results"
     ]
-    settings = [part for part in commands(results)[0].split() if part.startswith("model.")]
+    settings = [part for part in commands(records)[0].split() if part.startswith("model.")]
     assert json.loads(json.dumps(resolve_config("mini", settings=settings).as_dict())) == changed
 
 
@@ -62,8 +62,8 @@ def test_one_seed_is_a_list_of_one(make_record, commands):
     ],
 )
 def test_frozen_encoders(make_record, change, commands, name, settings, expected):
-    result = change(make_record(), model__name=name, settings=settings | {"probe": {"probe": "linear"}})
-    (command,) = commands([result])
+    record = change(make_record(), model__name=name, settings=settings | {"probe": {"probe": "linear"}})
+    (command,) = commands([record])
     assert expected in command
     assert "--set" not in command
 
@@ -74,10 +74,10 @@ def test_all_layers_are_one_command(gallery, commands):
 
 
 def test_controls_are_part_of_their_models_command(make_record, change, commands):
-    result = make_record(settings=settings_of(), size=100)
-    untrained = change(result, model__name="em untrained", model__label="EM, untrained")
-    others = [change(result, measure=measure, key=measure) for measure in ("random-labels", "description-length")]
-    (command,) = commands([result, untrained, *others])
+    record = make_record(settings=settings_of(), size=100)
+    untrained = change(record, model__name="em untrained", model__label="EM, untrained")
+    others = [change(record, measure=measure, key=measure) for measure in ("random-labels", "description-length")]
+    (command,) = commands([record, untrained, *others])
     assert command == (
         "probe run --aggregator em --task Tense --data mini --preset mini --seeds 1 --control random-labels "
         "--control random-encoder --mdl --results results"
@@ -92,11 +92,11 @@ def test_fine_tuned_encoders(make_record, change, commands):
     assert " --fine-tune " in command
 
 
-def test_a_users_own_task_is_a_file(make_record, change, commands):
-    result = change(make_record("my_task", settings=settings_of()), data__name="own", data__file="my task.tsv")
-    assert commands([result])[0].startswith("probe run --aggregator em --task-file 'my task.tsv' --preset mini")
+def test_a_users_own_task_is_given_as_a_file(make_record, change, commands):
+    record = change(make_record("my_task", settings=settings_of()), data__name="own", data__file="my task.tsv")
+    assert commands([record])[0].startswith("probe run --aggregator em --task-file 'my task.tsv' --preset mini")
 
 
 def test_names_are_quoted(make_record, change, commands):
-    result = change(make_record(settings=settings_of()), model__name="a.py:$(rm -rf ~)")
-    assert "--aggregator 'a.py:$(rm -rf ~)' " in commands([result])[0]
+    record = change(make_record(settings=settings_of()), model__name="a.py:$(rm -rf ~)")
+    assert "--aggregator 'a.py:$(rm -rf ~)' " in commands([record])[0]

@@ -11,29 +11,30 @@ from probing.results import Counts
 from probing.statistics import compare
 
 
-def only(results):
-    (group,) = group_results(results)
+def only(records):
+    """Return the only group."""
+    (group,) = group_results(records)
     return group
 
 
-def with_answers(result, right):
+def with_answers(record, right):
     """Return a record of a task with two labels and these answers."""
     gold = np.arange(len(right)) % 2
     predictions = np.where(right, gold, 1 - gold)
     counts = [Counts(train=9, dev=9, test=int((gold == n).sum()), right=int(right[gold == n].sum())) for n in (0, 1)]
     scores = structs.replace(
-        result.scores,
+        record.scores,
         test_accuracy=100 * float(right.mean()),
         classes=dict(zip(("A", "B"), counts, strict=True)),
         gold=gold.tolist(),
         predictions=predictions.tolist(),
     )
-    return structs.replace(result, outcome=scores)
+    return structs.replace(record, outcome=scores)
 
 
 @pytest.fixture(scope="module")
 def models(make_record):
-    """Base 80, Simple a little more, EM much more, on two tasks."""
+    """Return records on two tasks in which Simple is slightly better than Base, and EM much better."""
     values = {"base": 80.0, "simple": 80.2, "em": 84.0}
     return [make_record(task, model, value) for task in ("Tense", "WC") for model, value in values.items()]
 
@@ -47,7 +48,7 @@ def test_every_model_is_compared_with_the_best_of_each_column(models):
     assert analysis.tests == ["mcnemar", "randomisation"]
 
 
-def test_or_with_a_reference(models):
+def test_every_model_is_compared_with_a_reference(models):
     group = only(models)
     analysis = analyse(group, group.models[1])
     assert {label for label, _ in analysis.verdicts} == {"Base", "EM"}
@@ -62,13 +63,13 @@ def test_holm_counts_all_comparisons_of_the_table(models):
     verdicts = analyse(only(models)).verdicts
     assert max(verdict.p_holm for verdict in verdicts.values()) >= min(verdict.p for verdict in verdicts.values()) * 6
     alone = analyse(
-        only([result for result in models if result.identity.task == "WC" and result.identity.model.name != "simple"])
+        only([record for record in models if record.identity.task == "WC" and record.identity.model.name != "simple"])
     )
     (verdict,) = alone.verdicts.values()
     assert verdict.p == verdict.p_holm
 
 
-def test_the_two_ways_round_are_one_comparison_seen_twice(models):
+def test_a_comparison_in_the_opposite_order_has_the_opposite_sign(models):
     group = only(models)
     comparer = Comparer(group)
     base, _, em = group.models
@@ -81,13 +82,13 @@ def test_the_two_ways_round_are_one_comparison_seen_twice(models):
         assert comparer.compare(base, em, column) is back
 
 
-def test_against_one_model_all_others_are_judged(models):
+def test_all_other_models_are_judged_against_a_reference(models):
     group = only(models)
     base = group.models[0]
     assert judge_against(base, Comparer(group)) == analyse(group, base).verdicts
 
 
-def test_what_was_not_measured_on_the_same_sentences_is_not_compared(make_record):
+def test_results_on_different_sentences_are_not_compared(make_record):
     group = only([make_record(model="base"), make_record(size=9_998), make_record("WC")])
     comparer = Comparer(group)
     base, em = group.models
@@ -97,17 +98,17 @@ def test_what_was_not_measured_on_the_same_sentences_is_not_compared(make_record
     assert list(comparer.incomparable) == ["Base and EM have different test labels on Tense: not compared"]
 
 
-def test_other_labels_are_other_sentences(make_record, change):
-    results = [make_record(model="base"), make_record()]
-    other = dict(zip(("A", "B"), results[1].scores.classes.values(), strict=True))
-    assert analyse(only(results)).verdicts
-    assert not analyse(only([results[0], change(results[1], outcome__classes=other)])).verdicts
+def test_results_with_different_labels_are_not_compared(make_record, change):
+    records = [make_record(model="base"), make_record()]
+    other = dict(zip(("A", "B"), records[1].scores.classes.values(), strict=True))
+    assert analyse(only(records)).verdicts
+    assert not analyse(only([records[0], change(records[1], outcome__classes=other)])).verdicts
 
 
 def test_seeds_decide_on_the_test(make_record):
-    results = [make_record(model="base"), make_record(), make_record(seed=1)]
-    assert analyse(only(results)).tests == ["randomisation"]
-    assert analyse(only([*results, make_record(model="base", seed=1)])).tests == ["bootstrap"]
+    records = [make_record(model="base"), make_record(), make_record(seed=1)]
+    assert analyse(only(records)).tests == ["randomisation"]
+    assert analyse(only([*records, make_record(model="base", seed=1)])).tests == ["bootstrap"]
 
 
 def test_one_model_alone_is_the_best(make_record):
@@ -124,8 +125,8 @@ def test_marks(p, mark):
 
 
 def test_a_supposed_difference(models):
-    cells = [model.cells["WC"] for model in only(models).models]
-    comparisons = {"em": compare(cells[2].sample, cells[0].sample)}
+    base, _, em = (model.results["WC"] for model in only(models).models)
+    comparisons = {"em": compare(em.sample, base.sample)}
     assert judge(comparisons)["em"].difference == pytest.approx(4.0)
     below, at, above = (judge(comparisons, supposed=points)["em"] for points in (2.0, 4.0, 6.0))
     assert (below.difference, below.better) == (pytest.approx(2.0), True)
@@ -136,7 +137,7 @@ def test_a_supposed_difference(models):
 
 
 def test_any_model_could_have_come_out_best(models):
-    """The comparisons with the best are three columns' 2 out of 3 pairs each: nine were possible."""
+    """Each of the three columns has three pairs of models, so Holm's correction counts nine comparisons."""
     verdicts = analyse(only(models)).verdicts
     least = min(verdicts.values(), key=lambda verdict: verdict.p)
     assert least.p_holm == pytest.approx(9 * least.p)
@@ -144,11 +145,11 @@ def test_any_model_could_have_come_out_best(models):
 
 @pytest.mark.parametrize("models", [3, 8])
 def test_among_equal_models_all_are_bold_in_95_percent_of_the_columns(make_record, models):
-    """The best of many equal models is not better than the others, however lucky it was."""
+    """The best of many equal models is best by chance alone, so the others are rarely significantly worse."""
     rng = np.random.default_rng(models)
     tables, wrong = 120, 0
     for _ in range(tables):
         answers = rng.random((models, 400)) < 0.7
-        results = [with_answers(make_record("Tense", f"m{number}"), right) for number, right in enumerate(answers)]
-        wrong += len(analyse(only(results)).best) < models
+        records = [with_answers(make_record("Tense", f"m{number}"), right) for number, right in enumerate(answers)]
+        wrong += len(analyse(only(records)).best) < models
     assert stats.binomtest(wrong, tables, 0.05, alternative="greater").pvalue > 0.01

@@ -7,16 +7,16 @@ import pytest
 
 from probing.errors import ProbingError
 from probing.report.grouping import AVERAGE
-from probing.report.table import Value, make_tables
+from probing.report.table import TableValue, make_tables
 from probing.results import DescriptionLength
-from probing.statistics.intervals import Interval
+from probing.statistics import Interval
 from probing.tasks import TASKS
 
 TEN = [task.name for task in TASKS]
 
 
-def only(results, **options):
-    (table,) = make_tables(results, **options)
+def only(records, **options):
+    (table,) = make_tables(records, **options)
     return table
 
 
@@ -25,9 +25,9 @@ def labels(table):
 
 
 def text(table):
-    """Return row label -> column -> what is printed, best ones starred."""
+    """Return the printed text by row and column; the best of a column have a star."""
     return {
-        row.label: {name: value.text(signed=row.signed) + "*" * value.best for name, value in row.values.items()}
+        row.label: {name: value.format(signed=row.signed) + "*" * value.best for name, value in row.values.items()}
         for row in table.rows
     }
 
@@ -36,8 +36,8 @@ def settings(**model):
     return {"model": {"num_layers": 3, "iterations": 3} | model, "training": {"patience": 4}}
 
 
-def test_the_papers_table(paper_results):
-    table = only(reversed(paper_results))
+def test_the_papers_table(paper_records):
+    table = only(reversed(paper_records))
     assert table.columns == [*TEN, AVERAGE]
     assert list(table.families.values()) == ["surface"] * 2 + ["syntactic"] * 3 + ["semantic"] * 5
     assert labels(table) == ["Majority", "Base", "Simple", "EM"]
@@ -67,8 +67,8 @@ def test_the_papers_table(paper_results):
 
 
 def test_any_order_of_the_records_gives_the_same_table(make_record):
-    results = [make_record(task, model, 50.0 + i) for i, task in enumerate(TEN[:2]) for model in ("em", "base")]
-    tables = [make_tables(list(order)) for order in itertools.permutations(results)]
+    records = [make_record(task, model, 50.0 + i) for i, task in enumerate(TEN[:2]) for model in ("em", "base")]
+    tables = [make_tables(list(order)) for order in itertools.permutations(records)]
     assert all(table == tables[0] for table in tables)
 
 
@@ -97,8 +97,8 @@ def test_one_task_needs_no_average(make_record):
 
 
 def test_an_average_is_given_only_where_nothing_is_missing(make_record):
-    results = [make_record("Tense", "base", 70.0), make_record("WC", "base", 60.0), make_record("Tense", "em", 90.0)]
-    table = only(results)
+    records = [make_record("Tense", "base", 70.0), make_record("WC", "base", 60.0), make_record("Tense", "em", 90.0)]
+    table = only(records)
     assert text(table) == {
         "Majority": {"WC": "50.00", "Tense": "50.00", AVERAGE: "50.00"},
         "Base": {"WC": "60.00*", "Tense": "70.00", AVERAGE: "65.00*"},
@@ -107,14 +107,14 @@ def test_an_average_is_given_only_where_nothing_is_missing(make_record):
     assert table.notes == ["1 cell of this table has not been run: EM WC seed 0"]
 
 
-def test_what_is_printed_alike_is_equally_good(make_record):
-    # Without a test, for the sentences differ, the figures decide.
+def test_figures_that_are_printed_alike_are_equally_good(make_record):
+    # The sentences differ, so there is no test and the printed figures decide.
     accuracies = {"base": 80.004, "simple": 80.001, "em": 79.99}
-    results = [
+    records = [
         make_record(model=model, accuracy=accuracy, size=size)
         for size, (model, accuracy) in zip((100, 200, 300), accuracies.items(), strict=True)
     ]
-    table = only(results)
+    table = only(records)
     assert [value["Tense"] for value in text(table).values()] == ["50.00", "80.00*", "80.00*", "79.99"]
     assert table.notes == [
         "Base and Simple have different test labels on Tense: not compared",
@@ -128,15 +128,15 @@ def test_the_baseline_is_never_the_best(make_record):
 
 
 def test_several_seeds_give_the_mean_and_an_interval(make_record):
-    results = [make_record(seed=seed, accuracy=accuracy) for seed, accuracy in ((5, 80.0), (1, 82.0), (10, 84.0))]
-    results += [make_record("WC", seed=1, accuracy=60.0)]
-    table = only(results)
+    records = [make_record(seed=seed, accuracy=accuracy) for seed, accuracy in ((5, 80.0), (1, 82.0), (10, 84.0))]
+    records += [make_record("WC", seed=1, accuracy=60.0)]
+    table = only(records)
     assert text(table)["EM"] == {"WC": "60.00*", "Tense": "82.00*", AVERAGE: "71.00*"}
     values = table.rows[1].values
-    assert values["WC"].half_width() == "±0.96"  # 1.96 sqrt(.6 * .4 / 10000)
-    half = 4.30 * 2 / math.sqrt(3)  # Student's t with two degrees of freedom: here the seeds are nearly all of it
-    assert float(values["Tense"].half_width().strip("±")) == pytest.approx(half, rel=0.05)
-    assert values[AVERAGE].half_width() == "±2.43"
+    assert values["WC"].format_below() == "±0.96"  # 1.96 sqrt(.6 * .4 / 10000)
+    half = 4.30 * 2 / math.sqrt(3)  # Student's t with two degrees of freedom: nearly all variance is between seeds
+    assert float(values["Tense"].format_below().strip("±")) == pytest.approx(half, rel=0.05)
+    assert values[AVERAGE].format_below() == "±2.43"
     assert table.caption == (
         "Test accuracy in percent. Data: mini; preset: mini; mean of 3 seeds (1, 5, 10), ± half the 95 % interval over "
         "seeds and test sentences (Wilson's, with the effective sample size; the average's by MOVER)."
@@ -145,9 +145,9 @@ def test_several_seeds_give_the_mean_and_an_interval(make_record):
 
 
 def test_data_sets_and_presets_have_tables_of_their_own(make_record, change):
-    results = [make_record(data=data, preset=preset) for data in ("mini", "books") for preset in ("small", "mini")]
-    results += [change(make_record(), data__datasheet="f00df00df00df00d")]
-    captions = [table.caption.removeprefix("Test accuracy in percent. ") for table in make_tables(results)]
+    records = [make_record(data=data, preset=preset) for data in ("mini", "books") for preset in ("small", "mini")]
+    records += [change(make_record(), data__datasheet="f00df00df00df00d")]
+    captions = [table.caption.removeprefix("Test accuracy in percent. ") for table in make_tables(records)]
     captions = [caption.partition(", ±")[0] + "." for caption in captions]
     assert sorted(captions) == [
         "Data: books; preset: mini; seed 0.",
@@ -170,20 +170,20 @@ def test_a_changed_file_never_shares_a_table_with_the_old_one(make_record, chang
     assert not any("file of WC" in note for note in first.notes)
 
 
-def test_files_that_are_not_sentevals_are_said_to_be_so(make_record, change):
-    results = [change(make_record(data="senteval"), data__verified=verified) for verified in (True, False)]
-    assert "senteval;" in only(results[:1]).caption
-    assert "Data: senteval (files differ from SentEval's published ones); " in only(results[1:]).caption
+def test_the_caption_names_files_that_differ_from_sentevals(make_record, change):
+    records = [change(make_record(data="senteval"), data__verified=verified) for verified in (True, False)]
+    assert "senteval;" in only(records[:1]).caption
+    assert "Data: senteval (files differ from SentEval's published ones); " in only(records[1:]).caption
 
 
-def test_settings_of_one_model_are_told_apart(make_record):
-    results = [
+def test_labels_distinguish_settings_of_one_model(make_record):
+    records = [
         make_record(settings=settings()),
         make_record(settings=settings(iterations=2)),
         make_record(settings=settings(iterations=2, num_layers=1)),
         make_record(model="base", settings=settings()),
     ]
-    assert labels(only(results)) == [
+    assert labels(only(records)) == [
         "Majority",
         "Base",
         "EM (num_layers=1, iterations=2)",
@@ -193,28 +193,28 @@ def test_settings_of_one_model_are_told_apart(make_record):
 
 
 def test_a_setting_that_an_older_record_lacks(make_record):
-    results = [make_record(settings=settings()), make_record(settings=settings(squash=True), accuracy=70.0)]
-    assert sorted(labels(only(results))) == ["EM", "EM (squash=True)", "Majority"]
+    records = [make_record(settings=settings()), make_record(settings=settings(squash=True), accuracy=70.0)]
+    assert sorted(labels(only(records))) == ["EM", "EM (squash=True)", "Majority"]
 
 
-def test_versions_of_one_model_are_told_apart(make_record, change):
-    results = [make_record(model="my.py:Mine"), change(make_record(model="my.py:Mine"), model__version="ab" * 32)]
-    version = results[0].identity.model.version[:8]
-    assert sorted(labels(only(results))) == sorted(["Majority", f"Mine (version {version})", "Mine (version abababab)"])
+def test_labels_distinguish_versions_of_one_model(make_record, change):
+    records = [make_record(model="my.py:Mine"), change(make_record(model="my.py:Mine"), model__version="ab" * 32)]
+    version = records[0].identity.model.version[:8]
+    assert sorted(labels(only(records))) == sorted(["Majority", f"Mine (version {version})", "Mine (version abababab)"])
 
 
-def test_models_of_one_label_are_told_apart(make_record, change):
+def test_models_with_the_same_label_are_distinguished_by_name(make_record, change):
     same = {"model__version": "ab" * 32}
-    results = [change(make_record(model=model), **same) for model in ("a.py:Mine", "b.py:Mine")]
-    assert labels(only(results)) == ["Majority", "Mine (a.py:Mine)", "Mine (b.py:Mine)"]
-    results = [make_record(model="base"), make_record(model="my.py:Base")]
-    assert labels(only(results)) == ["Majority", "Base (base)", "Base (my.py:Base)"]
+    records = [change(make_record(model=model), **same) for model in ("a.py:Mine", "b.py:Mine")]
+    assert labels(only(records)) == ["Majority", "Mine (a.py:Mine)", "Mine (b.py:Mine)"]
+    records = [make_record(model="base"), make_record(model="my.py:Base")]
+    assert labels(only(records)) == ["Majority", "Base (base)", "Base (my.py:Base)"]
 
 
 def test_failed_cells_are_noted_and_not_called_missing(make_record):
-    results = [make_record(task, model) for task in ("Tense", "WC") for model in ("base", "em")]
-    results[3] = make_record("WC", "em", None, seed=0)
-    table = only(results)
+    records = [make_record(task, model) for task in ("Tense", "WC") for model in ("base", "em")]
+    records[3] = make_record("WC", "em", None, seed=0)
+    table = only(records)
     assert table.notes == ["WC EM seed 0 failed: the loss became nan in epoch 2"]
     assert text(table)["EM"] == {"Tense": "80.00*"}
     assert AVERAGE in text(table)["Base"]
@@ -232,8 +232,8 @@ def test_a_failed_seed_beside_finished_ones(make_record):
     assert table.notes == ["Tense EM seed 1 failed: the loss became nan in epoch 2"]
 
 
-def test_against_the_paper(paper_results):
-    table = only(paper_results, against_paper=True)
+def test_against_the_paper(paper_records):
+    table = only(paper_records, against_paper=True)
     models = ["Base", "Simple", "EM"]
     assert labels(table) == ["Majority", *models, *(f"{m}{end}" for m in models for end in (", paper", " − paper"))]
     printed = text(table)
@@ -242,9 +242,9 @@ def test_against_the_paper(paper_results):
         assert {k: v.strip("*") for k, v in printed[model].items()} == printed[f"{model}, paper"]
 
 
-def test_against_the_paper_only_what_both_have(make_record):
-    results = [make_record("Tense", "em", 90.0), make_record("my_task", "em", 60.0), make_record("WC", "base", 90.0)]
-    printed = text(only([*results, make_record("Tense", "my.py:Mine")], against_paper=True))
+def test_the_paper_is_compared_only_where_both_have_a_figure(make_record):
+    records = [make_record("Tense", "em", 90.0), make_record("my_task", "em", 60.0), make_record("WC", "base", 90.0)]
+    printed = text(only([*records, make_record("Tense", "my.py:Mine")], against_paper=True))
     assert printed["EM, paper"] == {"WC": "98.75", "Tense": "88.17"}
     assert printed["EM − paper"] == {"Tense": "+1.83"}
     assert printed["Base − paper"] == {"WC": "-7.92"}
@@ -255,23 +255,23 @@ def test_against_the_paper_only_what_both_have(make_record):
 @pytest.mark.parametrize(
     ("value", "signed", "printed"),
     [
-        (Value(97.216), False, "97.22"),
-        (Value(100.0), False, "100.00"),
-        (Value(1.5), True, "+1.50"),
-        (Value(-1.5), True, "-1.50"),
-        (Value(-0.001), True, "+0.00"),
+        (TableValue(97.216), False, "97.22"),
+        (TableValue(100.0), False, "100.00"),
+        (TableValue(1.5), True, "+1.50"),
+        (TableValue(-1.5), True, "-1.50"),
+        (TableValue(-0.001), True, "+0.00"),
     ],
 )
 def test_the_text_of_a_value(value, signed, printed):
-    assert value.text(signed=signed) == printed
+    assert value.format(signed=signed) == printed
 
 
-def test_the_half_width_of_a_value():
-    assert Value(80.0).half_width() == ""
-    assert Value(80.0, Interval(79.0, 80.5)).half_width() == "±0.75"
+def test_the_text_below_a_value():
+    assert TableValue(80.0).format_below() == ""
+    assert TableValue(80.0, Interval(79.0, 80.5)).format_below() == "±0.75"
 
 
-def test_bold_are_the_best_and_all_that_are_not_significantly_worse(make_record):
+def test_the_best_and_all_that_are_not_significantly_worse_are_bold(make_record):
     values = {"base": 84.0, "simple": 83.9, "em": 80.0}
     table = only([make_record(model=model, accuracy=accuracy) for model, accuracy in values.items()])
     assert [row.values["Tense"].best for row in table.rows] == [False, True, True, False]
@@ -285,34 +285,34 @@ def test_with_few_sentences_little_is_significantly_worse(make_record):
 
 def test_seeds_that_differ_much_make_a_lead_insignificant(make_record):
     def leads(*accuracies):
-        results = [make_record(model="base", accuracy=80.0 + seed / 10, seed=seed) for seed in (0, 1, 2)]
-        results += [make_record(model="em", accuracy=accuracy, seed=seed) for seed, accuracy in enumerate(accuracies)]
-        return not only(results).rows[1].values["Tense"].best
+        records = [make_record(model="base", accuracy=80.0 + seed / 10, seed=seed) for seed in (0, 1, 2)]
+        records += [make_record(model="em", accuracy=accuracy, seed=seed) for seed, accuracy in enumerate(accuracies)]
+        return not only(records).rows[1].values["Tense"].best
 
     assert leads(83.0, 83.1, 82.9)
     assert not leads(78.0, 83.0, 88.0)
 
 
 def test_a_reference_is_found_by_its_label_or_its_name(make_record):
-    results = [make_record(model="base", accuracy=80.0), make_record(model="my.py:Mine", accuracy=90.0)]
+    records = [make_record(model="base", accuracy=80.0), make_record(model="my.py:Mine", accuracy=90.0)]
     for name, label in (("mine", "Mine"), ("my.py:Mine", "Mine"), ("BASE", "Base")):
-        table = only(results, reference=name)
+        table = only(records, reference=name)
         marked = {row.label for row in table.rows if row.values["Tense"].mark}
         assert marked == {"Base", "Mine"} - {label}
         assert f"differs from {label} with" in table.marks
 
 
 def test_an_ambiguous_reference_is_a_mistake(make_record):
-    results = [make_record(settings=settings()), make_record(settings=settings(iterations=2))]
+    records = [make_record(settings=settings()), make_record(settings=settings(iterations=2))]
     with pytest.raises(ProbingError) as caught:
-        make_tables(results, reference="em")
+        make_tables(records, reference="em")
     assert str(caught.value) == (
         "model 'em' is not the only one of this name. Choose one of 'EM (iterations=2)', 'EM (iterations=3)'"
     )
-    assert "differs from EM (iterations=2) with" in only(results, reference="EM (iterations=2)").marks
+    assert "differs from EM (iterations=2) with" in only(records, reference="EM (iterations=2)").marks
 
 
-def test_a_table_without_the_reference_says_so(make_record):
+def test_a_table_without_the_reference_has_a_note(make_record):
     tables = make_tables([make_record(model="base"), make_record(data="books")], reference="base")
     assert ["base has no results here, so nothing is compared with it" in table.notes for table in tables] == [
         True,
@@ -334,20 +334,20 @@ def description(bits, uniform_bits=1000.0):
 
 @pytest.fixture
 def measured(make_record, change):
-    """Two tasks, two seeds; EM with a control and a description length on both, Base on one only."""
+    """Return records of two tasks and seeds; EM has a control and a description length on both, Base on one only."""
 
     def make(task, model, accuracy, measure="accuracy", bits=None):
-        results = [make_record(task, model, accuracy + seed, seed=seed) for seed in (0, 1)]
-        results = [change(result, measure=measure, key=f"{measure} {result.key}") for result in results]
+        records = [make_record(task, model, accuracy + seed, seed=seed) for seed in (0, 1)]
+        records = [change(record, measure=measure, key=f"{measure} {record.key}") for record in records]
         if bits is not None:
-            results = [change(r, outcome__description=description(bits + 100 * r.identity.seed)) for r in results]
-        return results
+            records = [change(r, outcome__description=description(bits + 100 * r.identity.seed)) for r in records]
+        return records
 
-    results = [result for model in ("base", "em") for task in ("SeLen", "Tense") for result in make(task, model, 80.0)]
+    records = [record for model in ("base", "em") for task in ("SeLen", "Tense") for record in make(task, model, 80.0)]
     for task in ("SeLen", "Tense"):
-        results += make(task, "em", 60.0, "random-labels") + make(task, "em", 70.0, "description-length", 200.0)
+        records += make(task, "em", 60.0, "random-labels") + make(task, "em", 70.0, "description-length", 200.0)
     return (
-        results + make("Tense", "base", 85.0, "random-labels") + make("Tense", "base", 7.0, "description-length", 950.0)
+        records + make("Tense", "base", 85.0, "random-labels") + make("Tense", "base", 7.0, "description-length", 950.0)
     )
 
 
@@ -362,14 +362,14 @@ def test_selectivity_and_compression_have_tables_of_their_own(measured):
         "EM": {"SeLen": "20.00", "Tense": "20.00", AVERAGE: "20.00"},
     }
     assert text(compression) == {"Base": {"Tense": "1.00"}, "EM": {"SeLen": "4.00", "Tense": "4.00", AVERAGE: "4.00"}}
-    assert [value.half_width() for value in compression.rows[1].values.values()] == ["0.25", "0.25", "0.25"]
+    assert [value.format_below() for value in compression.rows[1].values.values()] == ["0.25", "0.25", "0.25"]
     assert selectivity.columns == compression.columns == table.columns
     assert selectivity.caption.startswith("Selectivity: accuracy − control accuracy in percentage points")
     assert "Voita & Titov 2020" in compression.caption
     assert not any(table.notes for table in table.supplements)
 
 
-def test_their_averages_stand_in_the_table_of_accuracies(measured):
+def test_averages_of_other_measures_stand_in_the_table_of_accuracies(measured):
     table = only(measured)
     assert table.averages == ["Select.", "Compr."]
     assert table.abbreviations == "Select., Compr.: selectivity and compression, see below."
@@ -377,7 +377,7 @@ def test_their_averages_stand_in_the_table_of_accuracies(measured):
     assert (printed["EM"]["Select."], printed["EM"]["Compr."]) == ("20.00", "4.00")
     assert "Select." not in printed["Base"]  # an average over fewer tasks would not be comparable
     assert [printed[row]["Tense"] for row in ("Base", "EM")] == ["80.50*", "80.50*"]
-    plain = only([result for result in measured if result.identity.measure == "accuracy"])
+    plain = only([record for record in measured if record.identity.measure == "accuracy"])
     assert (plain.supplements, plain.averages) == ([], [])
     assert "Select." not in plain.caption
 
@@ -393,10 +393,10 @@ def test_the_interval_of_a_selectivity_is_wider_than_that_of_the_accuracy(measur
 
 
 def test_an_untrained_model_stands_below_the_trained_one(make_record, change):
-    results = [make_record(model=model) for model in ("em", "base", "simple")]
-    results += [
+    records = [make_record(model=model) for model in ("em", "base", "simple")]
+    records += [
         change(make_record(model=model), model__name=f"{model} untrained", model__label=f"{label}, untrained")
         for model, label in (("base", "Base"), ("em", "EM"))
     ]
-    results += [make_record(model="length")]
-    assert labels(only(results)) == ["Majority", "Base", "Base, untrained", "Simple", "EM", "EM, untrained", "length"]
+    records += [make_record(model="length")]
+    assert labels(only(records)) == ["Majority", "Base", "Base, untrained", "Simple", "EM", "EM, untrained", "length"]

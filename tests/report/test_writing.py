@@ -35,7 +35,7 @@ def test_a_device_is_written_to():
     assert not stat.S_ISREG(os.stat(os.devnull).st_mode)
 
 
-def test_what_cannot_be_written_is_named(tmp_path):
+def test_a_file_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").write_bytes(b"")
     path = tmp_path / "file" / "report.html"
     with pytest.raises(ProbingError, match=rf"^{re.escape(str(path))}: cannot be written \(.*(directory|exists)\)$"):

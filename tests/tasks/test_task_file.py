@@ -122,7 +122,6 @@ def test_a_file_that_cannot_be_read(tmp_path, task_file, monkeypatch):
 def test_a_sound_file(task_file):
     path = task_file(["te\tB\tb  c ", "tr\tB\tx", "tr\tA\ta b", "va\tA\ta", "tr\tB\ty"])
     data = read_task_file(path)
-    assert data.path == path
     assert data.labels == ["A", "B"]
     assert data.splits["tr"].sentences == [["x"], ["a", "b"], ["y"]]
     assert data.splits["tr"].labels == ["B", "A", "B"]

@@ -13,7 +13,7 @@ from probing.corpus.grammar.auxiliaries import (
     conjugate,
     contract,
 )
-from probing.corpus.grammar.lexicon import WHEN, Choice, weigh, zipf, zipf_leaves
+from probing.corpus.grammar.lexicon import WHEN, Choice, weigh, zipf_leaves
 from probing.corpus.grammar.nominals import say_noun_phrase
 from probing.corpus.grammar.phrases import CHAIN, DEEP, LISTS, Nominal, Writer, refer
 from probing.corpus.grammar.predicates import (
@@ -44,19 +44,14 @@ from probing.corpus.grammar.verbs import (
     TELLING,
     WISHES,
     inflect_all,
+    zipf_verbs,
 )
 from probing.corpus.readers import Tree
 
-_STATES = zipf(inflect_all(STATES))
-_TELLING = zipf(inflect_all(TELLING))
-_WISHES = zipf(inflect_all(WISHES))
-_EFFORTS = zipf(inflect_all("try learn agree manage refuse plan decide"))
+_EFFORTS = zipf_verbs("try learn agree manage refuse plan decide")
 """Verbs that may follow a verb of wishing: `hoped to try to sleep`, but not `hoped to want to sleep`."""
 _IDLE_WISHES = frozenset(inflect_all("want* need* prefer* hope expect fail promise"))
 _ACTIVITIES: Choice[Kind] = weigh({act_on: 4.0, act: 2.0, go: 2.0})
-_ORDERS = zipf(inflect_all(ORDERS))
-_HABITS = zipf(inflect_all(HABITS))
-_PERCEPTION = zipf(inflect_all(PERCEPTION))
 _THAT: Tree = ("IN", "that")
 _EAGER = zipf_leaves("JJ", "happy ready eager glad afraid proud willing")
 _CERTAIN = zipf_leaves("JJ", "sure certain afraid glad aware")
@@ -84,13 +79,13 @@ class Clause(NamedTuple):
 
 def state(w: Writer, sense: str, room: int) -> Predicate:
     """Return a predicate like `said that the king slept`."""
-    return _STATES(w.random), (_say_that(w, room - 1),)
+    return STATES(w.random), (_say_that(w, room - 1),)
 
 
 def tell(w: Writer, sense: str, room: int) -> Predicate:
     """Return a predicate like `told her that the king slept`."""
     listener = say_noun_phrase(w, "person", 1 if room < 7 or w.style >= DEEP else 2, obj=True)
-    return _TELLING(w.random), (listener.tree, _say_that(w, room - 2, always=True))
+    return TELLING(w.random), (listener.tree, _say_that(w, room - 2, always=True))
 
 
 def _say_that(w: Writer, room: int, *, always: bool = False) -> Tree:
@@ -104,22 +99,22 @@ def wish(w: Writer, sense: str, room: int) -> Predicate:
     verb, rest = choose_predicate(w, sense, room - 2)
     if verb in _IDLE_WISHES and rest[0][0] == "S":
         verb = _EFFORTS(w.random)
-    return _WISHES(w.random), (build_infinitive(verb, rest),)
+    return WISHES(w.random), (build_infinitive(verb, rest),)
 
 
 def command(w: Writer, sense: str, room: int) -> Predicate:
     """Return a predicate like `asked her to sleep`."""
     size = 1 if room < 8 or w.style >= DEEP else 2
     person = say_noun_phrase(w, "person", size, obj=True)
-    return _ORDERS(w.random), (person.tree, build_infinitive(*choose_predicate(w, "person", room - size - 2)))
+    return ORDERS(w.random), (person.tree, build_infinitive(*choose_predicate(w, "person", room - size - 2)))
 
 
 def keep_doing(w: Writer, sense: str, room: int) -> Predicate:
     """Return a predicate like `started singing`."""
     verb, rest = _ACTIVITIES(w.random)(w, sense, max(room - 1, 2))
     if verb.stative:
-        return _WISHES(w.random), (build_infinitive(verb, rest),)
-    return _HABITS(w.random), (build_gerund(verb, rest),)
+        return WISHES(w.random), (build_infinitive(verb, rest),)
+    return HABITS(w.random), (build_gerund(verb, rest),)
 
 
 def perceive(w: Writer, sense: str, room: int) -> Predicate:
@@ -130,7 +125,7 @@ def perceive(w: Writer, sense: str, room: int) -> Predicate:
     verb, rest = (act_on if w.random() < 0.5 else go)(w, seen, room - 1 - size)
     if verb.stative:
         verb, rest = go(w, seen, room - 1 - size)
-    return _PERCEPTION(w.random), (("S", (subject.tree, ("VP", (verb.gerund, *rest)))),)
+    return PERCEPTION(w.random), (("S", (subject.tree, ("VP", (verb.gerund, *rest)))),)
 
 
 def be_eager(w: Writer, sense: str, room: int) -> Predicate:

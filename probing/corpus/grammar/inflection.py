@@ -4,33 +4,17 @@ from __future__ import annotations
 
 import re
 
-IRREGULAR_PLURALS = {
-    "calf": "calves",
-    "child": "children",
-    "fisherman": "fishermen",
-    "foot": "feet",
-    "goose": "geese",
-    "knife": "knives",
-    "leaf": "leaves",
-    "loaf": "loaves",
-    "man": "men",
-    "mouse": "mice",
-    "potato": "potatoes",
-    "scarf": "scarves",
-    "shelf": "shelves",
-    "thief": "thieves",
-    "tomato": "tomatoes",
-    "tooth": "teeth",
-    "tornado": "tornadoes",
-    "wife": "wives",
-    "wolf": "wolves",
-    "woman": "women",
-}
+_IRREGULAR_PLURALS = """
+calf calves; child children; fisherman fishermen; foot feet; goose geese; knife knives; leaf leaves; loaf loaves;
+man men; mouse mice; potato potatoes; scarf scarves; shelf shelves; thief thieves; tomato tomatoes; tooth teeth;
+tornado tornadoes; wife wives; wolf wolves; woman women
+"""
+IRREGULAR_PLURALS = dict(entry.split() for entry in _IRREGULAR_PLURALS.split(";"))
 
 _IRREGULAR_VERBS = """
 become became become; begin began begun; bite bit bitten; bleed bled bled; break broke broken; bring brought
 brought; build built built; burn burned burned; buy bought bought; catch caught caught; choose chose chosen;
-come came come; draw drew drawn; dream dreamed dreamed; drink drank drunk; drive drove driven; eat ate
+come came come; do did done; draw drew drawn; dream dreamed dreamed; drink drank drunk; drive drove driven; eat ate
 eaten; fall fell fallen; feed fed fed; feel felt felt; fight fought fought; find found found; fly flew
 flown; forget forgot forgotten; forgive forgave forgiven; freeze froze frozen; get got gotten; give gave
 given; go went gone; grow grew grown; hang hung hung; have had had; hear heard heard; hide hid hidden; hold
@@ -67,9 +51,7 @@ def inflect_plural(noun: str) -> str:
 
 def inflect_third_person(verb: str) -> str:
     """Return the third person singular of the present tense."""
-    if verb in ("have", "go", "do"):
-        return {"have": "has", "go": "goes", "do": "does"}[verb]
-    return _add_s(verb)
+    return {"have": "has", "go": "goes", "do": "does"}.get(verb) or _add_s(verb)
 
 
 def inflect_past(verb: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import accumulate
 from typing import Generic, NamedTuple, TypeVar
 
 from probing.corpus.grammar.inflection import choose_article, inflect_comparative, inflect_plural
@@ -38,13 +39,8 @@ class Choice(Generic[T]):
 
     def __init__(self, items: Iterable[T], weights: Iterable[float]) -> None:
         self.items = tuple(items)
-        amounts = tuple(weights)
-        total, running = sum(amounts), 0.0
-        bounds = []
-        for amount in amounts[:-1]:
-            running += amount
-            bounds.append(running / total)
-        self._bounds = bounds
+        *bounds, total = accumulate(weights)
+        self._bounds = [bound / total for bound in bounds]
 
     def __call__(self, random: Random) -> T:
         return self.items[bisect(self._bounds, random())]
@@ -209,29 +205,20 @@ _NUMBERS = "two three four five six seven ten eight nine twelve twenty eleven th
 # fmt: on
 
 
-def _noun(entry: str) -> Noun:
+def _noun(sense: str, entry: str) -> Noun:
     word, _, sex = entry.partition("/")
-    pronoun = {"m": HE, "f": SHE, "": IT}[sex]
+    pronoun = {"m": HE, "f": SHE, "": None if sense == "person" else IT}[sex]
     return Noun(("NN", word), ("NNS", inflect_plural(word)), ("DT", choose_article(word)), pronoun)
 
 
-def _person(entry: str) -> Noun:
-    noun = _noun(entry)
-    return noun if "/" in entry else noun._replace(pronoun=None)
-
-
-_SHORT_ADJECTIVES = frozenset(_SHORT.split())
-
-
 def _adjective(word: str) -> Adjective:
-    comparative = inflect_comparative(word) if word in _SHORT_ADJECTIVES else ""
+    comparative = inflect_comparative(word) if word in _SHORT.split() else ""
     gradable = word not in _ABSOLUTE.split()
     return Adjective(("JJ", word), ("DT", choose_article(word)), ("JJR", comparative), gradable)
 
 
-NOUNS: dict[str, Choice[Noun]] = {
-    sense: zipf([(_person if sense == "person" else _noun)(entry) for entry in words.split()])
-    for sense, words in (_NOUNS | _MASS_NOUNS).items()
+NOUNS = {
+    sense: zipf([_noun(sense, entry) for entry in words.split()]) for sense, words in (_NOUNS | _MASS_NOUNS).items()
 }
 MASS = frozenset(_MASS_NOUNS)
 PLURAL_CHANCES = dict.fromkeys(NOUNS, 0.5) | {"room": 0.25, "ground": 0.25, "nature": 0.25, "event": 0.35, "drink": 0.0}

@@ -26,10 +26,13 @@ def define(w: Writer, sense: str, room: int, noun: Noun | None = None, *, plural
         plural = w.random() < 0.48 * w.plurality
     leaf = noun.plural if plural else noun.singular
     adjective = (ADJECTIVES[sense](w.random).leaf,) if room > 2 and w.random() < 0.7 else ()
-    phrase: Tree = ("NP", (THE, *adjective, leaf))
-    if room > 5:
-        phrase = ("NP", (phrase, locate(w, room - 3, MODIFIERS[sense])))
+    phrase = _extend(w, ("NP", (THE, *adjective, leaf)), sense, room)
     return Nominal(phrase, *remember(w, noun, plural))
+
+
+def _extend(w: Writer, phrase: Tree, sense: str, room: int) -> Tree:
+    """Return a noun phrase, with a place after it if there is room."""
+    return ("NP", (phrase, locate(w, room - 3, MODIFIERS[sense]))) if room > 5 else phrase
 
 
 def name_two(w: Writer) -> tuple[Nominal, Nominal]:
@@ -59,7 +62,5 @@ def introduce(w: Writer, sense: str, room: int) -> Novelty:
     if sense in MASS:
         determiner = ("DT", "some")
     children = (determiner, *((adjective.leaf,) if adjective else ()), noun.plural if plural else noun.singular)
-    phrase: Tree = ("NP", children)
-    if room > 5:
-        phrase = ("NP", (phrase, locate(w, room - 3, MODIFIERS[sense])))
+    phrase = _extend(w, ("NP", children), sense, room)
     return Novelty(sense, noun, plural, Nominal(phrase, *remember(w, noun, plural)))

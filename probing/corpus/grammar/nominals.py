@@ -26,7 +26,7 @@ from probing.corpus.grammar.phrases import (
     say_shortest,
     tell_time,
 )
-from probing.corpus.grammar.verbs import BE, GROUPS_BY_OBJECT, GROUPS_BY_SUBJECT, INTRANSITIVES, POSTURE, inflect_all
+from probing.corpus.grammar.verbs import BE, GROUPS_BY_OBJECT, GROUPS_BY_SUBJECT, INTRANSITIVES, POSTURE
 from probing.corpus.readers import Tree
 
 Place = tuple[Tree, str]
@@ -70,7 +70,7 @@ MODIFIERS = {
 
 _THAT: Tree = ("WHNP", (("WDT", "that"),))
 _WHICH: Tree = ("WHNP", (("WDT", "which"),))
-_POSTURES = Choice(inflect_all(POSTURE)[:3], [3.0, 3.0, 1.0])
+_POSTURES = Choice(POSTURE.items[:3], [3.0, 3.0, 1.0])
 
 Extension = Callable[[Writer, str, int], Nominal]
 """Function that makes a long noun phrase of a sense and a room."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from probing.corpus.grammar.lexicon import ADJECTIVES, AND, COMPARABLE, TO, Choice, weigh, zipf, zipf_leaves
+from probing.corpus.grammar.lexicon import ADJECTIVES, AND, COMPARABLE, TO, Choice, weigh, zipf_leaves
 from probing.corpus.grammar.nominals import GOALS, locate, say_noun_phrase
 from probing.corpus.grammar.phrases import FLAT, LISTS, PLURAL, Nominal, Writer, describe, tell_time
 from probing.corpus.grammar.verbs import (
@@ -24,7 +24,6 @@ from probing.corpus.grammar.verbs import (
     PREPOSITIONALS,
     SEEMING,
     Verb,
-    inflect_all,
 )
 from probing.corpus.readers import Tree
 
@@ -40,10 +39,6 @@ _MANNERS = zipf_leaves(
 )
 _DIRECTIONS = zipf_leaves("RB", "home away back upstairs outside downstairs inside", label="ADVP")
 _WAYS = zipf_leaves("RB", "outdoors indoors upstairs downstairs", label="ADVP")
-_MOTION = zipf(inflect_all(MOTION))
-_POSTURE = zipf(inflect_all(POSTURE))
-_SEEMING = zipf(inflect_all(SEEMING))
-_GIVING = zipf(inflect_all(GIFTS))
 _GIFT_SENSES = weigh({"document": 4.0, "treasure": 4.0, "food": 3.0, "clothing": 2.0, "tool": 1.0, "plant": 1.0})
 _THERE = weigh({"person": 3.0, "animal": 3.0, "vehicle": 2.0, "treasure": 2.0, "plant": 1.0})
 _DEGREES = zipf_leaves("RB", "very so too rather quite extremely")
@@ -116,7 +111,7 @@ def act(w: Writer, sense: str, room: int) -> Predicate:
 def go(w: Writer, sense: str, room: int) -> Predicate:
     """Return a verb of motion, like `ran home` or `walked into the garden at night`."""
     random = w.random
-    verb = _MOTION(random)
+    verb = MOTION(random)
     if room < 4 or random() < 0.25:
         return verb, (_DIRECTIONS(random), *add_adjuncts(w, room - 2, company=True))
     space, rest = split_room(w, room - 1)
@@ -126,7 +121,7 @@ def go(w: Writer, sense: str, room: int) -> Predicate:
 def stay(w: Writer, sense: str, room: int) -> Predicate:
     """Return a verb of posture with a place, like `sat on the bridge`."""
     space, rest = split_room(w, room - 1)
-    return _POSTURE(w.random), (locate(w, space), *add_adjuncts(w, rest, company=True))
+    return POSTURE(w.random), (locate(w, space), *add_adjuncts(w, rest, company=True))
 
 
 def act_toward(w: Writer, sense: str, room: int) -> Predicate:
@@ -155,7 +150,7 @@ def give(w: Writer, sense: str, room: int) -> Predicate:
     Before the gift the receiver is a pronoun or a name: only one common noun can be the object.
     """
     random = w.random
-    verb, gift_sense = _GIVING(random), _GIFT_SENSES(random)
+    verb, gift_sense = GIFTS(random), _GIFT_SENSES(random)
     if random() < 0.5:
         space, rest = split_room(w, room - 2)
         receiver = say_noun_phrase(w, "person", 1, obj=True)
@@ -171,7 +166,7 @@ def give(w: Writer, sense: str, room: int) -> Predicate:
 def be_described(w: Writer, sense: str, room: int) -> Predicate:
     """Return a linking verb with an adjective, like `was very old` or `seemed older than the king`."""
     random = w.random
-    verb = BE if sense != "person" or random() < 0.6 else _SEEMING(random)
+    verb = BE if sense != "person" or random() < 0.6 else SEEMING(random)
     if room > 3 and sense in COMPARABLE and (room > 6 or random() < 0.4):
         comparative = COMPARABLE[sense](random).comparative
         standard: Tree = ("PP", (("IN", "than"), say_noun_phrase(w, sense, room - 3, obj=True).tree))

@@ -4,28 +4,21 @@ from __future__ import annotations
 
 from probing.corpus.grammar.auxiliaries import build_finite, choose_modal, conjugate
 from probing.corpus.grammar.clauses import SUBJECTS, choose_predicate
-from probing.corpus.grammar.lexicon import ADJECTIVES, NOT, NOUNS, STOP, WHAT, WHO, Choice, weigh, zipf
+from probing.corpus.grammar.lexicon import ADJECTIVES, NOT, NOUNS, STOP, WHAT, WHEN, WHO, Choice, weigh, zipf
 from probing.corpus.grammar.nominals import locate, say_noun_phrase
 from probing.corpus.grammar.phrases import PLURAL, SINGULAR, Nominal, Writer, describe
-from probing.corpus.grammar.predicates import (
-    Kind,
-    act_on,
-    act_toward,
-    act_with_particle,
-    add_adjuncts,
-    give,
-    go,
-)
+from probing.corpus.grammar.predicates import Kind, act_on, act_toward, act_with_particle, add_adjuncts, give, go
 from probing.corpus.grammar.verbs import BE, DO, GROUPS, HAVE, inflect_all, weigh_by_size
 from probing.corpus.readers import Tree
 
 QUESTION_MARK: Tree = (".", "?")
 _EXCLAMATION: Tree = (".", "!")
 _DO: Tree = ("VB", "do")
-_REASONS: Choice[Tree] = weigh({("WHADVP", (("WRB", "why"),)): 3.0, ("WHADVP", (("WRB", "how"),)): 2.0})
-_CIRCUMSTANCES: Choice[Tree] = weigh(
-    {("WHADVP", (("WRB", "where"),)): 1.0, ("WHADVP", (("WRB", "when"),)): 1.0, ("WHADVP", (("WRB", "why"),)): 1.0}
-)
+_WHERE: Tree = ("WHADVP", (("WRB", "where"),))
+_WHY: Tree = ("WHADVP", (("WRB", "why"),))
+_HOW: Tree = ("WHADVP", (("WRB", "how"),))
+_REASONS = weigh({_WHY: 3.0, _HOW: 2.0})
+_CIRCUMSTANCES = weigh({_WHERE: 1.0, WHEN: 1.0, _WHY: 1.0})
 _ASKED_GROUPS = weigh_by_size([group for group in GROUPS if group.subjects == ("person",)])
 _COMMANDS: Choice[Kind] = weigh({act_on: 6.0, go: 2.0, act_toward: 2.0, act_with_particle: 2.0, give: 2.0})
 _PLEASE: Tree = ("ADVP", (("RB", "please"),))
@@ -34,14 +27,11 @@ _PLEASE: Tree = ("ADVP", (("RB", "please"),))
 def _invert(w: Writer, subject: Nominal, sense: str, room: int) -> tuple[Tree, Tree, Tree]:
     """Return an auxiliary, the subject and the rest of a question."""
     x = w.random()
-    if x < 0.2:
-        verb, rest = choose_predicate(w, sense, room - 1)
-        return choose_modal(w), subject.tree, ("VP", (verb.base, *rest))
     verb, rest = choose_predicate(w, sense, room - 1)
-    if verb is BE and rest[0][0] == "VP":
-        return conjugate(w, BE, subject.agreement), subject.tree, rest[0]
-    if verb is BE:
+    if x < 0.2 or (verb is BE and rest[0][0] != "VP"):
         return choose_modal(w), subject.tree, ("VP", (verb.base, *rest))
+    if verb is BE:
+        return conjugate(w, BE, subject.agreement), subject.tree, rest[0]
     if x < 0.35 and not verb.stative:
         return conjugate(w, BE, subject.agreement), subject.tree, ("VP", (verb.gerund, *rest))
     if x < 0.45:
@@ -85,10 +75,8 @@ def ask_why(w: Writer, room: int) -> Tree:
     if sense == "person" and w.random() < 0.4:
         group = _ASKED_GROUPS(w.random)
         noun = say_noun_phrase(w, group.objects(w.random), room - 1, obj=True)
-        question: Tree = (
-            "SQ",
-            (conjugate(w, DO, subject.agreement), subject.tree, ("VP", (group.verbs(w.random).base, noun.tree))),
-        )
+        action: Tree = ("VP", (group.verbs(w.random).base, noun.tree))
+        question: Tree = ("SQ", (conjugate(w, DO, subject.agreement), subject.tree, action))
         return ("SBARQ", (_CIRCUMSTANCES(w.random), question, QUESTION_MARK))
     return ("SBARQ", (_REASONS(w.random), ("SQ", _invert(w, subject, sense, room)), QUESTION_MARK))
 
@@ -101,9 +89,7 @@ def ask_what(w: Writer, room: int) -> Tree:
     sense = group.objects(w.random)
     opener = WHO if sense == "person" else WHAT
     if w.random() < 0.3:
-        plural = w.random() < 0.5
-        noun = NOUNS[sense](w.random)
-        opener = ("WHNP", (("WDT", "which"), noun.plural if plural else noun.singular))
+        opener, _ = _say_which(w, sense)
     size = 1 if w.random() < 0.35 or room < 7 else 2
     if room > 9:
         size = 2 + int(w.random() * (room - 6) * 0.5)
@@ -115,14 +101,16 @@ def ask_what(w: Writer, room: int) -> Tree:
 
 
 def _ask_subject(w: Writer, room: int) -> tuple[Tree, Tree]:
-    agreement, opener, used = SINGULAR, WHO, 1
-    if w.random() < 0.4:
-        plural = w.random() < 0.5
-        agreement = PLURAL if plural else SINGULAR
-        noun = NOUNS["person"](w.random)
-        opener, used = ("WHNP", (("WDT", "which"), noun.plural if plural else noun.singular)), 2
-    verb, rest = choose_predicate(w, "person", room - used)
+    opener, agreement = _say_which(w, "person") if w.random() < 0.4 else (WHO, SINGULAR)
+    verb, rest = choose_predicate(w, "person", room - len(opener[1]))
     return opener, ("SQ", (build_finite(w, verb, rest, agreement),))
+
+
+def _say_which(w: Writer, sense: str) -> tuple[Tree, int]:
+    """Return an opener like `which king`, and its agreement."""
+    plural = w.random() < 0.5
+    noun = NOUNS[sense](w.random)
+    return ("WHNP", (("WDT", "which"), noun.plural if plural else noun.singular)), PLURAL if plural else SINGULAR
 
 
 def order(w: Writer, room: int) -> Tree:

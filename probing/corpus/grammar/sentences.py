@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from probing.corpus.grammar.auxiliaries import build_finite, choose_pattern
 from probing.corpus.grammar.clauses import SUBJECTS, choose_predicate, say_adverbial, say_clause
-from probing.corpus.grammar.coordination import join_clauses, join_clauses_with_comma
+from probing.corpus.grammar.coordination import join_clauses
 from probing.corpus.grammar.lexicon import ADJECTIVES, COMMA, STOP, TO, WHAT, WHO, Choice, weigh, zipf_leaves
 from probing.corpus.grammar.nominals import MODIFIERS, locate, relate, say_noun_phrase
 from probing.corpus.grammar.openings import (
@@ -21,7 +22,7 @@ from probing.corpus.grammar.openings import (
     open_with_purpose,
     open_with_time,
 )
-from probing.corpus.grammar.phrases import FLAT, SINGULAR, Nominal, Writer, describe
+from probing.corpus.grammar.phrases import FLAT, SINGULAR, Writer, describe
 from probing.corpus.grammar.predicates import Kind, act_on
 from probing.corpus.grammar.questions import (
     ask_about_state,
@@ -60,17 +61,11 @@ def state_fact(w: Writer, room: int) -> Tree:
     return _finish("S", clause.subject.tree, clause.predicate)
 
 
-def _open(opener: Opener, *, comma: bool = False, kinds: Choice[Kind] | None = None) -> Opener:
-    """Return the kind of sentence that begins with an opening before the subject."""
-
-    def say(w: Writer, room: int) -> Tree:
-        size = max(3, int((room - 5) * (0.25 + 0.35 * w.random())))
-        opening = opener(w, size)
-        clause = say_clause(w, room - 1 - count(opening) - comma, lone=False, kinds=kinds)
-        middle = (COMMA,) if comma else ()
-        return _finish("S", opening, *middle, clause.subject.tree, clause.predicate)
-
-    return say
+def begin_with(w: Writer, room: int, *, opener: Opener, comma: bool = False, kinds: Choice[Kind] | None = None) -> Tree:
+    """Return a sentence that begins with an opening before the subject."""
+    opening = opener(w, max(3, int((room - 5) * (0.25 + 0.35 * w.random()))))
+    clause = say_clause(w, room - 1 - count(opening) - comma, lone=False, kinds=kinds)
+    return _finish("S", opening, *((COMMA,) if comma else ()), clause.subject.tree, clause.predicate)
 
 
 def count(tree: Tree) -> int:
@@ -79,10 +74,10 @@ def count(tree: Tree) -> int:
     return 1 if isinstance(children, str) else sum(map(count, children))
 
 
-def continue_story(w: Writer, room: int) -> Tree:
-    """Return a sentence of the form CC_NP_VP_."""
+def begin_with_word(w: Writer, room: int, *, words: Choice[Tree]) -> Tree:
+    """Return a sentence of the form CC_NP_VP_, IN_NP_VP_ or RB_NP_VP_."""
     clause = say_clause(w, room - 2, lone=False)
-    return _finish("S", _CONJUNCTIONS(w.random), clause.subject.tree, clause.predicate)
+    return _finish("S", words(w.random), clause.subject.tree, clause.predicate)
 
 
 def continue_with_adverb(w: Writer, room: int) -> Tree:
@@ -92,18 +87,6 @@ def continue_with_adverb(w: Writer, room: int) -> Tree:
     else:
         adverb, clause = CONNECTING_ADVERBS(w.random), say_clause(w, room - 3, least=2)
     return _finish("S", _CONJUNCTIONS(w.random), adverb, clause.subject.tree, clause.predicate)
-
-
-def conclude(w: Writer, room: int) -> Tree:
-    """Return a sentence of the form IN_NP_VP_."""
-    clause = say_clause(w, room - 2, lone=False)
-    return _finish("S", _SO(w.random), clause.subject.tree, clause.predicate)
-
-
-def suppose(w: Writer, room: int) -> Tree:
-    """Return a sentence of the form RB_NP_VP_."""
-    clause = say_clause(w, room - 2, lone=False)
-    return _finish("S", _MAYBE(w.random), clause.subject.tree, clause.predicate)
 
 
 def state_manner(w: Writer, room: int) -> Tree:
@@ -160,12 +143,10 @@ def _reveal(w: Writer, size: int, room: int) -> tuple[Tree, Tree]:
     gap = build_finite(w, group.verbs(w.random), (), subject.agreement)
     sense = group.objects(w.random)
     if room < 6:
-        thing = describe(w, sense, max(room - 1, 2), plural=False)
+        thing = describe(w, sense, max(room - 1, 2), plural=False).tree
     else:
-        head = describe(w, sense, 2, plural=False)
-        place = locate(w, room - 3, MODIFIERS[sense])
-        thing = Nominal(("NP", (head.tree, place)), SINGULAR, head.pronoun)
-    return ("SBAR", (WHAT, ("S", (subject.tree, gap)))), build_finite(w, BE, (thing.tree,), SINGULAR)
+        thing = ("NP", (describe(w, sense, 2, plural=False).tree, locate(w, room - 3, MODIFIERS[sense])))
+    return ("SBAR", (WHAT, ("S", (subject.tree, gap)))), build_finite(w, BE, (thing,), SINGULAR)
 
 
 def _call_unknown(w: Writer, room: int) -> Tree:
@@ -191,22 +172,15 @@ def _judge(w: Writer, room: int) -> Tree:
         verb, rest = act_on(w, "idea", room)
         return build_finite(w, verb, rest, SINGULAR, pattern)
     if x < 0.8 and room > 2:
-        return build_finite(
-            w, BE, (describe(w, "idea", min(room - 1, 4), plural=False, indefinite=True).tree,), SINGULAR
-        )
+        idea = describe(w, "idea", min(room - 1, 4), plural=False, indefinite=True)
+        return build_finite(w, BE, (idea.tree,), SINGULAR)
     rest = (("ADJP", (ADJECTIVES["idea"](w.random).leaf,)),)
     if room > 7:
         rest += (say_adverbial(w, room - 3),)
     elif room > 4:
-        rest = (
-            (
-                "ADJP",
-                (
-                    ADJECTIVES["idea"](w.random).leaf,
-                    ("PP", (("IN", "for"), say_noun_phrase(w, "person", room - 3, obj=True).tree)),
-                ),
-            ),
-        )
+        quality = ADJECTIVES["idea"](w.random).leaf
+        person = say_noun_phrase(w, "person", room - 3, obj=True)
+        rest = (("ADJP", (quality, ("PP", (("IN", "for"), person.tree)))),)
     return build_finite(w, BE, rest, SINGULAR)
 
 
@@ -218,22 +192,15 @@ def exclaim(w: Writer, room: int) -> Tree:
 
 def continue_command(w: Writer, room: int) -> Tree:
     """Return a sentence of the form CC_VP_."""
-    command = order(w, room - 1)[1]
+    _, command = order(w, room - 1)
     return ("S", (_CONJUNCTIONS(w.random), *command))
 
 
-def continue_at_place(w: Writer, room: int) -> Tree:
-    """Return a sentence of the form CC_PP_NP_VP_."""
-    place = open_with_place(w, max(3, (room - 4) // 3))
-    clause = say_clause(w, room - 2 - count(place), lone=False)
-    return _finish("S", _CONJUNCTIONS(w.random), place, clause.subject.tree, clause.predicate)
-
-
-def continue_with_clause(w: Writer, room: int) -> Tree:
-    """Return a sentence of the form CC_SBAR_NP_VP_."""
-    adverbial = open_with_clause(w, max(4, (room - 4) // 2))
-    clause = say_clause(w, room - 2 - count(adverbial), lone=False)
-    return _finish("S", _CONJUNCTIONS(w.random), adverbial, clause.subject.tree, clause.predicate)
+def continue_with(w: Writer, room: int, *, opener: Opener, least: int, parts: int) -> Tree:
+    """Return a sentence of the form CC_PP_NP_VP_ or CC_SBAR_NP_VP_; the opening is one of `parts` equal parts."""
+    opening = opener(w, max(least, (room - 4) // parts))
+    clause = say_clause(w, room - 2 - count(opening), lone=False)
+    return _finish("S", _CONJUNCTIONS(w.random), opening, clause.subject.tree, clause.predicate)
 
 
 def name_things(w: Writer, room: int) -> Tree:
@@ -247,36 +214,36 @@ def name_things(w: Writer, room: int) -> Tree:
 SENTENCES: Choice[Opener] = weigh({
     state_fact: 16.0,
     join_clauses: 12.0,
-    join_clauses_with_comma: 17.0,
-    _open(open_with_adverb): 2.4,
+    partial(join_clauses, comma=True): 17.0,
+    partial(begin_with, opener=open_with_adverb): 2.4,
     continue_with_adverb: 2.4,
-    continue_story: 2.4,
-    conclude: 2.4,
+    partial(begin_with_word, words=_CONJUNCTIONS): 2.4,
+    partial(begin_with_word, words=_SO): 2.4,
     state_manner: 2.4,
-    _open(open_with_time): 2.4,
+    partial(begin_with, opener=open_with_time): 2.4,
     name_thing: 2.4,
-    _open(open_with_place): 2.4,
-    suppose: 2.4,
-    _open(open_with_clause): 2.4,
+    partial(begin_with, opener=open_with_place): 2.4,
+    partial(begin_with_word, words=_MAYBE): 2.4,
+    partial(begin_with, opener=open_with_clause): 2.4,
     state_about_clause: 2.6,
-    _open(open_with_purpose, kinds=ACTIONS): 2.4,
+    partial(begin_with, opener=open_with_purpose, kinds=ACTIONS): 2.4,
     state_about_activity: 2.4,
     ask_whether: 2.4,
     order: 2.4,
     ask_why: 2.4,
     ask_what: 2.4,
-    _open(open_with_adverb, comma=True): 1.5,
-    _open(open_with_place, comma=True): 2.0,
-    _open(open_with_clause, comma=True): 2.5,
-    _open(open_with_purpose, comma=True, kinds=ACTIONS): 2.0,
+    partial(begin_with, opener=open_with_adverb, comma=True): 1.5,
+    partial(begin_with, opener=open_with_place, comma=True): 2.0,
+    partial(begin_with, opener=open_with_clause, comma=True): 2.5,
+    partial(begin_with, opener=open_with_purpose, comma=True, kinds=ACTIONS): 2.0,
     exclaim: 1.5,
     ask_now: 1.5,
     ask_about_state: 0.6,
     request: 0.6,
     invert_place: 0.6,
     continue_command: 0.6,
-    continue_at_place: 0.6,
-    continue_with_clause: 0.6,
+    partial(continue_with, opener=open_with_place, least=3, parts=3): 0.6,
+    partial(continue_with, opener=open_with_clause, least=4, parts=2): 0.6,
     name_thing_with_clause: 0.6,
     name_things: 0.6,
 })  # fmt: skip

@@ -8,12 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from probing.corpus.grammar.inflection import (
-    inflect_gerund,
-    inflect_participle,
-    inflect_past,
-    inflect_third_person,
-)
+from probing.corpus.grammar.inflection import inflect_gerund, inflect_participle, inflect_past, inflect_third_person
 from probing.corpus.grammar.lexicon import Choice, zipf
 from probing.corpus.readers import Tree
 
@@ -63,13 +58,7 @@ BE = Verb(
     stative=True,
 )
 HAVE = inflect("have", stative=True)
-DO = Verb(
-    base=("VB", "do"),
-    present=(("VBZ", "does"), ("VBP", "do"), ("VBP", "do")),
-    past=(("VBD", "did"), ("VBD", "did"), ("VBD", "did")),
-    participle=("VBN", "done"),
-    gerund=("VBG", "doing"),
-)
+DO = inflect("do")
 
 # fmt: off
 # senses of the subject | senses of the object | verbs, a star marks a stative one | sense of the tool
@@ -163,27 +152,36 @@ person | work out | idea
 """
 # fmt: on
 
-STATES = (
-    "say think know* believe* hope claim notice feel* hear* remember* discover learn realize* admit declare insist \
-suspect* see* understand* guess announce complain confess predict conclude doubt*"
-)
-TELLING = "tell remind warn inform convince assure persuade"
-WISHES = "want* try hope decide plan need* refuse promise agree manage fail learn expect prefer* attempt pretend"
-ORDERS = "ask tell persuade force allow order teach advise encourage beg help"
-HABITS = "start enjoy avoid keep finish stop begin continue resume"
-PERCEPTION = "see* hear* watch notice* observe"
-GIFTS = "give send show offer lend bring sell hand pass promise"
-MOTION = "walk run go come hurry return rush wander move march travel crawl race step"
-POSTURE = "sit stand stay live wait rest remain"
-SEEMING = "seem* become* feel* look* remain* appear*"
-
 
 def inflect_all(words: str) -> list[Verb]:
     """Return the verbs of a list in which a star marks the stative ones."""
     return [inflect(word.rstrip("*"), stative=word.endswith("*")) for word in words.split()]
 
 
-def _rows(text: str) -> list[list[str]]:
+def zipf_verbs(words: str) -> Choice[Verb]:
+    """Return a Zipf-like choice among the verbs of a list."""
+    return zipf(inflect_all(words))
+
+
+STATES = zipf_verbs(
+    "say think know* believe* hope claim notice feel* hear* remember* discover learn realize* admit declare insist "
+    "suspect* see* understand* guess announce complain confess predict conclude doubt*"
+)
+TELLING = zipf_verbs("tell remind warn inform convince assure persuade")
+WISHES = zipf_verbs(
+    "want* try hope decide plan need* refuse promise agree manage fail learn expect prefer* attempt pretend"
+)
+ORDERS = zipf_verbs("ask tell persuade force allow order teach advise encourage beg help")
+HABITS = zipf_verbs("start enjoy avoid keep finish stop begin continue resume")
+PERCEPTION = zipf_verbs("see* hear* watch notice* observe")
+GIFTS = zipf_verbs("give send show offer lend bring sell hand pass promise")
+MOTION = zipf_verbs("walk run go come hurry return rush wander move march travel crawl race step")
+POSTURE = zipf_verbs("sit stand stay live wait rest remain")
+SEEMING = zipf_verbs("seem* become* feel* look* remain* appear*")
+
+
+def read_rows(text: str) -> list[list[str]]:
+    """Return the cells of a table, which are separated by `|`."""
     return [[cell.strip() for cell in line.split("|")] for line in text.strip().splitlines()]
 
 
@@ -191,11 +189,8 @@ def _senses(words: str) -> Choice[str]:
     return zipf(words.split(), shift=1.0)
 
 
-def _transitive(cells: list[str]) -> VerbGroup:
-    subjects, objects, verbs, *tool = [cell for cell in cells if cell]
-    return VerbGroup(
-        tuple(subjects.split()), _senses(objects), zipf(inflect_all(verbs)), _senses(tool[0]) if tool else None
-    )
+def _transitive(subjects: str, objects: str, verbs: str, tool: str = "") -> VerbGroup:
+    return VerbGroup(tuple(subjects.split()), _senses(objects), zipf_verbs(verbs), _senses(tool) if tool else None)
 
 
 class Compound(NamedTuple):
@@ -214,7 +209,7 @@ def _compound(cells: list[str], tag: str) -> Compound:
     return Compound(subject, inflect_all(lemma)[0], leaf, _senses(objects))
 
 
-GROUPS = tuple(_transitive(cells) for cells in _rows(_TRANSITIVE))
+GROUPS = tuple(_transitive(*cells) for cells in read_rows(_TRANSITIVE))
 
 
 def weigh_by_size(groups: Sequence[VerbGroup]) -> Choice[VerbGroup]:
@@ -222,29 +217,18 @@ def weigh_by_size(groups: Sequence[VerbGroup]) -> Choice[VerbGroup]:
     return Choice(groups, [len(group.verbs.items) ** 0.5 for group in groups])
 
 
-def _collect_senses() -> list[str]:
-    senses: dict[str, None] = {}
-    for group in GROUPS:
-        senses.update(dict.fromkeys(group.subjects + group.objects.items))
-    return list(senses)
-
-
 GROUPS_BY_SUBJECT = {
-    sense: weigh_by_size(groups)
-    for sense in _collect_senses()
-    if (groups := [group for group in GROUPS if sense in group.subjects])
+    sense: weigh_by_size([group for group in GROUPS if sense in group.subjects])
+    for sense in {sense for group in GROUPS for sense in group.subjects}
 }
 GROUPS_BY_OBJECT = {
-    sense: weigh_by_size(groups)
-    for sense in _collect_senses()
-    if (groups := [group for group in GROUPS if sense in group.objects.items])
+    sense: weigh_by_size([group for group in GROUPS if sense in group.objects.items])
+    for sense in {sense for group in GROUPS for sense in group.objects.items}
 }
-INTRANSITIVES: dict[str, Choice[Verb]] = {
-    sense: zipf(inflect_all(verbs)) for senses, verbs in _rows(_INTRANSITIVE) for sense in senses.split()
-}
-_COMPOUNDS = [_compound(cells, "IN") for cells in _rows(_PREPOSITIONAL)]
+INTRANSITIVES = {sense: zipf_verbs(verbs) for senses, verbs in read_rows(_INTRANSITIVE) for sense in senses.split()}
+_COMPOUNDS = [_compound(cells, "IN") for cells in read_rows(_PREPOSITIONAL)]
 PREPOSITIONALS = {
     sense: zipf([compound for compound in _COMPOUNDS if compound.subject == sense])
     for sense in ("person", "animal", "idea", "event")
 }
-PARTICLES = zipf([_compound(cells, "RP") for cells in _rows(_PARTICLE)])
+PARTICLES = zipf([_compound(cells, "RP") for cells in read_rows(_PARTICLE)])

@@ -1,5 +1,5 @@
 "use strict";
-/* Small charts as SVG: dots with intervals, lines, scatter plots, bars and heat maps. Names are only ever set as text. */
+/* Small charts as SVG: dots with intervals, lines, scatter plots, bars and heat maps. Names are inserted as text only. */
 
 const SVG = "http://www.w3.org/2000/svg";
 const COLOURS = 8;
@@ -48,7 +48,7 @@ function marker(model, x, y, size = 4) {
   return paint(shapes[SHAPES[model % SHAPES.length]](), model);
 }
 
-/* Return a function from numbers to places, with round ticks. */
+/* Return a function from numbers to positions, with round ticks. */
 function scale(numbers, from, to, { log = false, pad = 0.06 } = {}) {
   const warp = log ? Math.log10 : (number) => number;
   let low = Math.min(...numbers.map(warp)), high = Math.max(...numbers.map(warp));
@@ -85,7 +85,7 @@ function short(number) {
   return String(Number(number.toPrecision(3))).replace("-", "−");
 }
 
-/* Return a number with its sign, but never minus nothing. */
+/* Return a number with fixed decimals; one that rounds to zero has no minus. */
 function fixed(number, digits) {
   const text = number.toFixed(digits);
   return Number(text) === 0 ? text.replace("-", "") : text.replace("-", "−");
@@ -121,7 +121,7 @@ function dotPlot(points, { label, baseline = null }) {
   return chart;
 }
 
-/* series: {model, label, xs, ys, kept}; kept is the place of the point that is marked larger. */
+/* series: {model, label, xs, ys, kept}; kept is the index of the point that has a marker. */
 function linePlot(series, { label }) {
   const width = 320, left = 40, right = width - 10, top = 8, bottom = 130;
   const x = scale(series.flatMap((one) => one.xs), left, right, { pad: 0.03 });
@@ -171,7 +171,7 @@ function barPlot(bars, { label }) {
 }
 
 /* fields: {row, column, strength, text, tip, inside}; strength from -1 (loss) to 1 (heat) is the depth of the colour,
-   inside an optional function from the field's corner to what else is drawn there. */
+   inside an optional function from the field's corner to more elements to draw there. */
 function heatMap(rows, columns, fields, { label, size = 26, wide = size }) {
   const longest = (names) => Math.min(18, Math.max(...names.map((name) => name.length), 1));
   const cut = (name) => (name.length > 18 ? `${name.slice(0, 17)}…` : name);

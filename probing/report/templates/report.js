@@ -1,8 +1,8 @@
-/* The page: views, sorting, hiding, hovering, and the charts that follow. A value is a list as page.py packs it. */
+/* The page: views, sorting, hiding, tooltips, and the charts below. A value is a list, packed by pack_value in page.py. */
 
 const [MEAN, LOW, HIGH, TEXT, HALF, BEST, MARK] = [0, 1, 2, 3, 4, 5, 6];
-const BASELINES = { difference: 0, selectivity: 0, compression: 1 }; // a model that knows nothing; of accuracy, the majority
-const WORST = 24; // labels whose accuracy is drawn
+const BASELINES = { difference: 0, selectivity: 0, compression: 1 }; // figures of a model that knows nothing; the baseline of accuracy is the majority
+const WORST = 24; // largest number of labels whose accuracy is drawn
 const page = JSON.parse(document.getElementById("data").textContent);
 const card = document.getElementById("card");
 
@@ -33,7 +33,7 @@ function showSection(element, data) {
   const valuesOf = (row) => (state.view === "difference" ? data.differences[state.reference] : data.views[state.view])[row];
   const rowOf = (model) => data.rows.findIndex((row) => row.model === model);
 
-  /* Accuracies and their differences have marks, those of the differences to the reference. */
+  /* Accuracies and differences have marks: those of the difference from the reference. */
   const isMarked = () => state.view === "accuracy" || state.view === "difference";
   const markOf = (row, column) => (isMarked() && data.differences[state.reference]?.[row][column]?.[MARK]) || "";
 
@@ -71,7 +71,7 @@ function showSection(element, data) {
     const ordered = [...rows];
     if (direction === "descending") ordered.sort((a, b) => key(b) - key(a));
     if (direction === "ascending") ordered.sort((a, b) => (key(a) === -Infinity) - (key(b) === -Infinity) || key(a) - key(b));
-    // Rows that stay where they are keep the focus.
+    // If the order stays the same, the rows are not moved, so that the focus is not lost.
     if (ordered.some((line, place) => line !== body.rows[place])) body.append(...ordered);
   }
 
@@ -172,7 +172,7 @@ function showSection(element, data) {
     const charts = points.length ? [
       panel("Accuracy against parameters", plot("parameters", "parameters")),
       panel("Accuracy against training time", plot("seconds", "seconds per task and seed")),
-    ] : [make("p", { class: "hint" }, "No model that is shown has this figure.")];
+    ] : [make("p", { class: "hint" }, "None of the shown models has this figure.")];
     find(".costs").replaceChildren(...charts);
   }
 
