@@ -99,14 +99,16 @@ class Results:
         name, task = key
         task = get_task(task).name if is_spelling(task) else task
         groups = group_results(self.records)
-        found = [model.cells[task] for model in find_model(groups, name) if model is not None and task in model.cells]
+        found = [
+            model.results[task] for model in find_model(groups, name) if model is not None and task in model.results
+        ]
         if not found:
             raise ProbingError(f"{name} has no result on {task!r}. Tasks: {', '.join(self.tasks)}")
         if len(found) > 1:
             raise ProbingError(f"{name} has results on {task} with several data sets or presets. See table()")
-        (cell,) = found
-        seeds = tuple(record.identity.seed for record in cell.records)
-        return Figure(cell.accuracy, 100 * cell.interval.low, 100 * cell.interval.high, seeds)
+        (result,) = found
+        seeds = tuple(record.identity.seed for record in result.records)
+        return Figure(result.accuracy, 100 * result.interval.low, 100 * result.interval.high, seeds)
 
     def __repr__(self) -> str:
         return self.table() if self.records else "no results"

@@ -139,12 +139,6 @@ def _make_record() -> Callable[..., Record]:
     return make_record
 
 
-@pytest.fixture(scope="session")
-def paper_results() -> list[Record]:
-    """Return records that are the paper's own Table 1, as if measured with seed 0."""
-    return [make_record(task.name, model, task.paper[model]) for task in TASKS for model in ("base", "simple", "em")]
-
-
 @pytest.fixture
 def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
     """Return a function that compares a text with the one that a person has looked at (`make golden` rewrites it)."""

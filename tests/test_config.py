@@ -5,11 +5,12 @@ import dataclasses
 import pytest
 import torch
 
-from probing import config, probes
+from probing import config
 from probing.config import DEFAULT_PRESETS, PRESETS, Config, ModelConfig, TrainingConfig, resolve_config
 from probing.encoders.huggingface import POOL
 from probing.encoders.vector_files import SAFETENSORS_DTYPES
 from probing.errors import ProbingError
+from probing.probes.definitions import PROBES
 from probing.training import pick_device
 
 SETTINGS = [f"{s.name}.{f.name}" for s in dataclasses.fields(Config) for f in dataclasses.fields(s.default_factory)]
@@ -265,7 +266,7 @@ def test_a_precision_that_there_is_not():
 
 def test_what_can_be_chosen_is_what_there_is(monkeypatch):
     """The names stand in the settings, so that the command can offer them without importing torch."""
-    assert tuple(probes.PROBES) == config.PROBES
+    assert tuple(PROBES) == config.PROBES
     assert tuple(POOL) == config.POOLINGS
     assert tuple(SAFETENSORS_DTYPES) == config.DTYPES
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)

@@ -79,7 +79,7 @@ def check(paths: tuple[str, ...], as_json: bool, strict: bool) -> None:
 @click.option("--trees", multiple=True, type=options.FILE, help="File of Penn-style brackets, gzipped or not.")
 @click.option("--conllu", multiple=True, type=options.FILE, help="CoNLL-U file, gzipped or not.")
 @click.option("--given", multiple=True, type=options.FILE, help="Task file to take unchanged; the others are built.")
-@click.option("--extend", "extended", multiple=True, type=options.FILE, help="Task file to take; trees add training lines.")
+@click.option("--extend", "extended", multiple=True, type=options.FILE, help="Task file to extend with training lines.")
 @click.option("-o", "--output", required=True, type=options.FOLDER, help="Folder to which the task files go.")
 @click.option("--train", type=options.COUNT, default=100_000, show_default=True, help="Size of the training split.")
 @click.option("--dev", type=options.COUNT, default=10_000, show_default=True, help="Size of the development split.")

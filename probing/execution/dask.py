@@ -45,7 +45,7 @@ class DaskCluster:
             client.subscribe_topic(topic, lambda event: on_status(Status(**event[1]["status"])))
             files = _Files(client, topic)
             packer = Packer(files.put, files.is_there)
-            slots = _Tasks(client, self, topic, run_work, packer)
+            slots = _DaskTasks(client, self, topic, run_work, packer)
             try:
                 yield slots
             finally:
@@ -76,7 +76,7 @@ class DaskCluster:
 
 
 @dataclass(slots=True)
-class _Tasks:
+class _DaskTasks:
     client: Any
     cluster: DaskCluster
     topic: str

@@ -9,18 +9,34 @@ valid, and withdraws if so: its first look at the folder may have been out of da
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
+import logging
 import os
+import re
 import socket
+import stat
 import tempfile
 import threading
+import time
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
+
+import msgspec
 
 from probing.errors import ProbingError
+from probing.storage import Folder
 
+logger = logging.getLogger(__name__)
+
+FOLDER = ".leases"
+NUMBER = re.compile("[1-9][0-9]{0,14}")
+"""Number of a lease, at the end of its file's name."""
+LARGEST = 4096
+"""Largest lease in bytes."""
+LARGEST_PID = 2**31 - 1
 SECONDS_BETWEEN_HEARTBEATS = 20.0
 SECONDS_TO_EXPIRE = 180.0
 """Time without a heartbeat after which a lease expires; longer than network file systems cache a file's time."""
@@ -33,9 +49,17 @@ class Owner:
     host: str
     machine: str
     """Identity that two machines of one name, or two containers of one machine, do not share."""
-    pid: int
+    pid: Annotated[int, msgspec.Meta(gt=0, le=LARGEST_PID)]
     started: str
     """Start time, which tells a process from a later one with the same number; empty if the system does not say."""
+
+    @classmethod
+    def parse(cls, content: bytes) -> Owner | None:
+        """Return the owner that a lease's content names, or None if it names none."""
+        try:
+            return msgspec.json.decode(content, type=cls)
+        except (msgspec.DecodeError, RecursionError):
+            return None
 
     @classmethod
     def current(cls) -> Owner:
@@ -72,7 +96,7 @@ def _find_start(pid: int) -> str | None:
         return None if state in "ZX" else fields[18]
     except OSError:  # it has ended, or is another user's on a system that hides those, or there is no /proc
         if os.name == "posix":
-            with contextlib.suppress(PermissionError):
+            with suppress(PermissionError):
                 try:
                     os.kill(pid, 0)
                 except ProcessLookupError:
@@ -98,29 +122,37 @@ class Leases:
     folder: Path
     owner: Owner = field(default_factory=Owner.current)
     _held: dict[Path, Lease] = field(default_factory=dict)
+    _first_seen: dict[tuple[str, int, int], float] = field(default_factory=dict)
+    """Time by this machine's own clock at which each state of a lease file was seen first."""
+    _named: set[str] = field(default_factory=set)
+    """Names of files that are no leases, which the user was told about."""
     _ended: threading.Event = field(default_factory=threading.Event)
     _heartbeats: threading.Thread | None = None
 
     @classmethod
     def of(cls, results: Path) -> Leases:
         """Return the leases of a results folder."""
-        return cls(results / ".leases")
+        return cls(results / FOLDER)
 
     def take(self, key: str) -> Lease | Owner | None:
         """Take the lease of a work; if another process has it, return that process, or None if it is not known yet."""
         before = self._list(key)
         for path in before.values():
             if not self._has_expired(path):
-                return _read_owner(path)
+                return self._read_owner(path)
         number = max(before, default=0) + 1
         path = self.folder / f"{key}.{number}"
+        if not NUMBER.fullmatch(str(number)):
+            raise ProbingError(
+                f"{self.folder}: {before[number - 1].name} is no lease of a run. Remove it, then try again"
+            )
         if not self._create(path):
             return None
         others = [other for other in self._list(key).values() if other != path and not self._has_expired(other)]
         if others:
-            path.unlink(missing_ok=True)
-            return _read_owner(others[0])
-        lease = Lease(key, number, path, _read_owner(before[max(before)]) if before else None)
+            self._remove(path)
+            return self._read_owner(others[0])
+        lease = Lease(key, number, path, self._read_owner(before[max(before)]) if before else None)
         self._held[path] = lease
         self._start_heartbeats()
         return lease
@@ -131,21 +163,21 @@ class Leases:
 
     def list_taken(self) -> set[str]:
         """Return the keys of all works that are leased."""
-        keys = {path.stem for path in self.folder.glob("*.*")}
+        keys = {name.rpartition(".")[0] for name in self._list_names()}
         return {key for key in keys if self.is_taken(key)}
 
     def is_held(self, lease: Lease) -> bool:
         """Return whether the lease is still valid; it is not if another process believed that this one had died."""
-        return max(self._list(lease.key), default=0) == lease.number and _read_owner(lease.path) == self.owner
+        return max(self._list(lease.key), default=0) == lease.number and self._read_owner(lease.path) == self.owner
 
     def release(self, lease: Lease) -> None:
         """Give the lease back; expired ones before it are deleted first, so that it is not free too early."""
         self._held.pop(lease.path, None)
         if self.is_held(lease):
             for _, path in sorted(self._list(lease.key).items()):
-                path.unlink(missing_ok=True)
-        with contextlib.suppress(OSError):
-            self.folder.rmdir()  # only if it is empty
+                self._remove(path)
+        with suppress(OSError, ProbingError), Folder.open(self.folder.parent) as results:
+            os.rmdir(FOLDER, dir_fd=results.handle)  # only if it is empty
 
     def close(self) -> None:
         """Release all leases that this process holds."""
@@ -155,28 +187,26 @@ class Leases:
         for lease in list(self._held.values()):
             self.release(lease)
 
+    def _open(self, *, create: bool = False) -> AbstractContextManager[Folder]:
+        return Folder.open(self.folder.parent, FOLDER, create=create)
+
+    def _list_names(self) -> list[str]:
+        """Return the names in the folder; network file systems keep the listing of a folder fresh."""
+        with suppress(FileNotFoundError, PermissionError), self._open() as folder:
+            return folder.list_names()
+        return []
+
     def _list(self, key: str) -> dict[int, Path]:
-        """Return the files of a work's leases by number; network file systems keep the listing of a folder fresh."""
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError, PermissionError):
-            names = [name.rpartition(".") for name in os.listdir(self.folder)]
-            return {
-                int(number): self.folder / f"{key}.{number}"
-                for stem, _, number in names
-                if stem == key and number.isdigit()
-            }
-        return {}
+        """Return the files of a work's leases by number."""
+        names = [name.rpartition(".") for name in self._list_names()]
+        found = {number: self.folder / f"{key}.{number}" for stem, _, number in names if stem == key}
+        return {int(number): path for number, path in found.items() if NUMBER.fullmatch(number)}
 
     def _create(self, path: Path) -> bool:
         while True:
-            self.folder.mkdir(parents=True, exist_ok=True)
             try:
-                with path.open("x", encoding="utf-8") as file:
-                    try:
-                        file.write(json.dumps(dataclasses.asdict(self.owner)))
-                        file.flush()
-                    except OSError:  # a lease without an owner would keep other processes waiting
-                        path.unlink()
-                        raise
+                with self._open(create=True) as folder:
+                    folder.create(path.name, json.dumps(dataclasses.asdict(self.owner)).encode())
                 return True
             except FileExistsError:
                 return False
@@ -187,16 +217,49 @@ class Leases:
                     f"{self.folder.parent}: results cannot be written there ({error.strerror})"
                 ) from None
 
+    def _remove(self, path: Path) -> None:
+        with suppress(FileNotFoundError), self._open() as folder:
+            folder.remove(path.name)
+
     def _has_expired(self, path: Path) -> bool:
-        owner = _read_owner(path)
-        alive = owner.is_alive() if owner is not None else None
-        if alive is not None:
-            return not alive
+        """Return whether a lease has expired; a file that is no lease counts as expired, and is named once."""
         try:
-            with tempfile.TemporaryFile(dir=self.folder) as now:
-                return os.fstat(now.fileno()).st_mtime - path.stat().st_mtime > SECONDS_TO_EXPIRE
-        except OSError:  # the lease is gone, or this user may only read
-            return not path.exists()
+            with self._open() as folder:
+                about = folder.stat(path.name)
+                if not stat.S_ISREG(about.st_mode):
+                    self._name(path, "a link, a pipe or a folder")
+                    return True
+                owner = self._read_owner(path)
+                alive = owner.is_alive() if owner is not None else None
+                if alive is not None:
+                    return not alive
+                if self._is_unchanged(path, about):
+                    return True
+                with tempfile.TemporaryFile(dir=folder.path) as now:
+                    return os.fstat(now.fileno()).st_mtime - about.st_mtime > SECONDS_TO_EXPIRE
+        except FileNotFoundError:
+            return True
+        except OSError:  # this user may only read
+            return False
+
+    def _is_unchanged(self, path: Path, about: os.stat_result) -> bool:
+        """Return whether a lease had no heartbeat for long by this machine's own clock: its time may be wrong."""
+        state = (path.name, about.st_ino, about.st_mtime_ns)
+        first_seen = self._first_seen.setdefault(state, time.monotonic())
+        return time.monotonic() - first_seen > SECONDS_TO_EXPIRE
+
+    def _name(self, path: Path, kind: str) -> None:
+        if path.name not in self._named:
+            self._named.add(path.name)
+            logger.warning("%s: %s in place of a lease. It is passed over", path, kind)
+
+    def _read_owner(self, path: Path) -> Owner | None:
+        """Return the owner that a lease names; None if the lease is gone, damaged, or just being written."""
+        try:
+            with self._open() as folder:
+                return Owner.parse(folder.read(path.name, LARGEST))
+        except OSError:
+            return None
 
     def _start_heartbeats(self) -> None:
         if self._heartbeats is None:
@@ -206,15 +269,6 @@ class Leases:
     def _send_heartbeats(self) -> None:
         while not self._ended.wait(SECONDS_BETWEEN_HEARTBEATS):
             for path in list(self._held):
-                with contextlib.suppress(
-                    OSError
-                ):  # a heartbeat may fail; a lost lease is noticed before the record is written
-                    os.utime(path)
-
-
-def _read_owner(path: Path) -> Owner | None:
-    """Return the owner that a lease names; None if the lease is gone, damaged, or just being written."""
-    try:
-        return Owner(**json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError, RecursionError):
-        return None
+                # A heartbeat may fail; a lost lease is noticed before the record is written.
+                with suppress(OSError, ProbingError), self._open() as folder:
+                    folder.touch(path.name)

@@ -49,7 +49,7 @@ class RayCluster:
         """Connect to the cluster; when the context ends, so do all its tasks."""
         with self._connected() as ray, _statuses(ray, on_status) as mailbox:
             task = ray.remote(_run).options(num_cpus=1, num_gpus=self.gpus_per_cell, max_retries=0)
-            yield _Tasks(ray, self, task, mailbox, run_work, Packer(ray.put))
+            yield _RayTasks(ray, self, task, mailbox, run_work, Packer(ray.put))
 
     @contextmanager
     def _connected(self) -> Iterator[Any]:
@@ -83,7 +83,7 @@ class RayCluster:
 
 
 @dataclass(slots=True)
-class _Tasks:
+class _RayTasks:
     ray: Any
     cluster: RayCluster
     task: Any

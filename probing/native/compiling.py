@@ -29,22 +29,14 @@ SOURCES = Path(__file__).parent
 FLAGS = ("-std=c++17", "-O2", "-fPIC", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", "-Wno-psabi")
 
 
-@dataclass(frozen=True, slots=True)
-class Build:
-    """One way to compile and link."""
-
-    compile: tuple[str, ...]
-    link: tuple[str, ...]
-
-
-BUILDS = (
+BUILDS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     # Linked to no OpenMP library: the symbols are found in the one that torch has loaded, and its threads are used.
-    Build(("-march=native", "-fopenmp"), ()),
-    Build(("-march=native", "-fopenmp"), ("-fopenmp",)),
-    Build(("-march=native",), ("-pthread",)),
-    Build((), ("-pthread",)),
+    (("-march=native", "-fopenmp"), ()),
+    (("-march=native", "-fopenmp"), ("-fopenmp",)),
+    (("-march=native",), ("-pthread",)),
+    ((), ("-pthread",)),
 )
-"""Builds that are tried, in order: compilers differ in the options that they know."""
+"""Options to compile and to link with, tried in order: compilers differ in the options that they know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +56,9 @@ def load(name: str) -> Kernels:
         return _explain(name, "no C++ compiler was found (CXX, c++, g++, clang++)")
     try:
         path = cache_folder("kernels") / f"{name}-{_identify(compiler)}.so"
-        library = _open(path)
-        if library is None:
+        try:
+            library = ctypes.CDLL(str(path))
+        except OSError:  # it is not there, or does not load, as after a change of the system's libraries
             path.parent.mkdir(parents=True, exist_ok=True)
             logger.info("compiling the %s kernels, once for this machine", name)
             _compile(compiler, source, path)
@@ -73,14 +66,6 @@ def load(name: str) -> Kernels:
     except (OSError, subprocess.SubprocessError) as error:
         return _explain(name, f"the kernels could not be compiled: {error}")
     return Kernels(library, f"fused kernels compiled by {compiler[0]} ({path})")
-
-
-def _open(path: Path) -> ctypes.CDLL | None:
-    """Return the library at the path; None if it does not load, as after a change of the system's libraries."""
-    try:
-        return ctypes.CDLL(str(path))
-    except OSError:
-        return None
 
 
 def _explain(name: str, reason: str) -> Kernels:
@@ -123,10 +108,10 @@ def _compile(compiler: list[str], source: Path, path: Path) -> None:
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         compiled, linked = f"{folder}/kernels.o", f"{folder}/kernels.so"
         errors = []
-        for build in BUILDS:
+        for to_compile, to_link in BUILDS:
             commands = (
-                [*compiler, *FLAGS, *build.compile, f"-I{SOURCES}", "-c", str(source), "-o", compiled],
-                [*compiler, "-shared", compiled, *build.link, "-o", linked],
+                [*compiler, *FLAGS, *to_compile, f"-I{SOURCES}", "-c", str(source), "-o", compiled],
+                [*compiler, "-shared", compiled, *to_link, "-o", linked],
             )
             try:
                 for command in commands:

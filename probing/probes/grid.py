@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from probing.probes import kernel
+from probing.probes.definitions import Configuration, Probe
 from probing.probes.optimizers import Adam, TorchOptimizer, make_optimizer
 from probing.probes.stack import Stack
 from probing.probes.standardise import BLOCK_NUMBERS, Batches
@@ -34,26 +35,24 @@ class Grid:
     @classmethod
     def build(
         cls,
-        configurations: Sequence[tuple[int, float, float]],
+        probe: Probe,
         *,
         input_dim: int,
         num_classes: int,
         seed: int,
         device: torch.device,
-        optimizer: str,
-        learning_rate: float,
-        fused: bool = True,
     ) -> Grid:
-        """Make the classifiers (hidden units, dropout, L2), those of a size with the same weights."""
-        stacks = []
-        for hidden in dict.fromkeys(item[0] for item in configurations):
-            members = [number for number, item in enumerate(configurations) if item[0] == hidden]
-            chosen = [configurations[number] for number in members]
-            stacks.append(
-                Stack.build(members, chosen, input_dim=input_dim, num_classes=num_classes, seed=seed, device=device)
-            )
-        optimizers = [make_optimizer(optimizer, stack.weights, learning_rate=learning_rate) for stack in stacks]
-        return cls(stacks, optimizers, torch.Generator(device).manual_seed(seed), fused and device.type == "cpu")
+        """Make a probe's classifiers, those of a size with the same weights."""
+        sizes: dict[int, dict[int, Configuration]] = {}
+        for number, configuration in enumerate(probe.configurations):
+            sizes.setdefault(configuration.hidden, {})[number] = configuration
+        stacks = [
+            Stack.build(members, input_dim=input_dim, num_classes=num_classes, seed=seed, device=device)
+            for members in sizes.values()
+        ]
+        rate = probe.learning_rate
+        optimizers = [make_optimizer(probe.optimizer, stack.weights, learning_rate=rate) for stack in stacks]
+        return cls(stacks, optimizers, torch.Generator(device).manual_seed(seed), device.type == "cpu")
 
     @property
     def active(self) -> list[int]:

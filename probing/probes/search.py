@@ -64,9 +64,11 @@ class Candidate:
     """Outcome of one configuration."""
 
     configuration: Configuration
-    best: Epoch
-    epochs: int
     curve: tuple[Epoch, ...]
+
+    @property
+    def best(self) -> Epoch:
+        return _find_best(self.curve)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,61 +109,35 @@ def fit(
         split.check(num_classes)
     inputs = Inputs.measure(train.vectors, train.rows, standardise=probe.standardise, device=device)
     grid = Grid.build(
-        [(item.hidden, item.dropout, item.weight_decay) for item in probe.configurations],
-        input_dim=train.vectors.shape[1],
-        num_classes=num_classes,
-        seed=seed,
-        device=device,
-        optimizer=probe.optimizer,
-        learning_rate=probe.learning_rate,
+        probe, input_dim=train.vectors.shape[1], num_classes=num_classes, seed=seed, device=device
     )
     shuffler = torch.Generator().manual_seed(seed)
-    records = [_Record() for _ in probe.configurations]
+    curves: list[list[Epoch]] = [[] for _ in probe.configurations]
+    weights: dict[int, Stack] = {}  # at the best epoch
     sentences = 0
     for epoch in range(1, probe.max_epochs + 1):
         losses = _train_epoch(probe, grid, inputs, train, shuffler, epoch)
         sentences += probe.count_passes(len(train)) * len(train)
         accuracies = _score(grid, inputs, dev)
         for number in grid.active:
-            records[number].add(Epoch(epoch, losses[number], accuracies[number]), number, grid)
-        leader = max(record.best.score for record in records)
+            curves[number].append(Epoch(epoch, losses[number], accuracies[number]))
+            if _find_best(curves[number]).epoch == epoch:
+                weights[number] = grid.copy(number)
+        leader = max(_find_best(curve).score for curve in curves)
         on_progress(Progress(epoch, probe.max_epochs, 1.0, min(losses.values()), leader, sentences, epoch_ended=True))
-        grid.drop([number for number in grid.active if probe.stops(records[number].curve)])
+        grid.drop([number for number in grid.active if probe.stops(curves[number])])
         if not grid.active:
             break
-    candidates = tuple(
-        Candidate(item, record.best, len(record.curve), tuple(record.curve))
-        for item, record in zip(probe.configurations, records, strict=True)
-    )
-    number = _choose(candidates)
-    weights = records[number].weights
-    assert weights is not None
-    parameters = count_parameters(train.vectors.shape[1], weights.hidden, num_classes)
-    return FittedProbe(candidates[number], candidates, parameters, sentences, weights, inputs)
+    candidates = tuple(map(Candidate, probe.configurations, map(tuple, curves)))
+    scores = [round(candidate.best.score, 2) for candidate in candidates]  # as SentEval compares them
+    number = scores.index(max(scores))  # the first among equals: the weakest penalty or smallest size
+    parameters = count_parameters(train.vectors.shape[1], weights[number].hidden, num_classes)
+    return FittedProbe(candidates[number], candidates, parameters, sentences, weights[number], inputs)
 
 
-def _choose(candidates: Sequence[Candidate]) -> int:
-    """Return the number of the best on dev, the first among equals: the weakest penalty or smallest size."""
-    accuracies = [round(candidate.best.score, 2) for candidate in candidates]  # as SentEval compares them
-    return accuracies.index(max(accuracies))
-
-
-NO_EPOCH = Epoch(0, math.inf, -math.inf)
-"""Placeholder that any epoch is better than."""
-
-
-@dataclass(slots=True)
-class _Record:
-    """A configuration's epochs so far, and its weights at the best."""
-
-    curve: list[Epoch] = dataclasses.field(default_factory=list)
-    best: Epoch = NO_EPOCH
-    weights: Stack | None = None
-
-    def add(self, epoch: Epoch, number: int, grid: Grid) -> None:
-        self.curve.append(epoch)
-        if epoch.score > self.best.score:
-            self.best, self.weights = epoch, grid.copy(number)
+def _find_best(curve: Sequence[Epoch]) -> Epoch:
+    """Return the epoch with the best score on dev, the first among equals."""
+    return max(curve, key=lambda epoch: epoch.score)
 
 
 def _train_epoch(
@@ -193,6 +169,6 @@ def _score(grid: Grid, inputs: Inputs, split: Vectors) -> dict[int, float]:
 def describe_candidates(candidates: Sequence[Candidate]) -> list[dict[str, Any]]:
     """Return the outcome of each configuration, for the record."""
     return [
-        dataclasses.asdict(item.configuration) | {"dev_accuracy": item.best.score, "epochs": item.epochs}
+        dataclasses.asdict(item.configuration) | {"dev_accuracy": item.best.score, "epochs": len(item.curve)}
         for item in candidates
     ]

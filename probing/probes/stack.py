@@ -7,12 +7,13 @@ K inputs of the second layer (the hidden units, a constant 1, zeros).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from probing.probes.definitions import Configuration
 from probing.probes.standardise import count_inputs
 
 
@@ -32,24 +33,23 @@ class Stack:
     @classmethod
     def build(
         cls,
-        numbers: list[int],
-        configurations: Sequence[tuple[int, float, float]],
+        members: Mapping[int, Configuration],
         *,
         input_dim: int,
         num_classes: int,
         seed: int,
         device: torch.device,
     ) -> Stack:
-        """Make classifiers (hidden units, dropout, L2) that start with the same weights, as torch.nn.Linear does."""
+        """Make classifiers, by their numbers in the grid, that start with the same weights, as torch.nn.Linear does."""
         generator = torch.Generator().manual_seed(seed)
-        (hidden,) = {hidden for hidden, _, _ in configurations}
+        (hidden,) = {item.hidden for item in members.values()}
         shapes = [(hidden, input_dim), (num_classes, hidden)] if hidden else [(num_classes, input_dim)]
         weights = [_draw(rows, fan_in, generator) for rows, fan_in in shapes]
         return cls(
-            numbers,
-            torch.tensor([dropout for _, dropout, _ in configurations]).to(device),
-            torch.tensor([decay for _, _, decay in configurations]).to(device),
-            [weight.repeat(len(numbers), 1, 1).to(device) for weight in weights],
+            list(members),
+            torch.tensor([item.dropout for item in members.values()]).to(device),
+            torch.tensor([item.weight_decay for item in members.values()]).to(device),
+            [weight.repeat(len(members), 1, 1).to(device) for weight in weights],
         )
 
     @property

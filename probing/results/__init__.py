@@ -2,5 +2,5 @@
 
 from probing.results.identity import FINE_TUNED, UNTRAINED, CellIdentity, DataIdentity, Measure, ModelIdentity
 from probing.results.merging import merge
-from probing.results.record import ADVICE, Counts, DescriptionLength, Record, Scores, Timing, read_record
+from probing.results.record import Counts, DescriptionLength, Record, Scores, Timing, read_record
 from probing.results.store import Store, find_record, uncollected

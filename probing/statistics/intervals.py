@@ -8,10 +8,7 @@ from dataclasses import dataclass
 
 from scipy import special
 
-from probing.statistics.resampling import (
-    Part,
-    Sample,
-)
+from probing.statistics.resampling import Part, Sample
 
 CONFIDENCE = 0.95
 

@@ -6,7 +6,6 @@ from probing.storage.cache import (
     KINDS,
     SHIPPED,
     VECTORS,
-    CacheError,
     cache_folder,
     new_folder,
     writing,
@@ -21,4 +20,5 @@ from probing.storage.files import (
     to_json,
     write_atomically,
 )
+from probing.storage.folders import Folder
 from probing.storage.reading import decode_line, iterate_bytes, open_file, parse_json, read_text

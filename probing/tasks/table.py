@@ -39,6 +39,10 @@ class Task:
     """Test accuracy in percent by aggregator, from Table 1 of Li et al. (2019)."""
 
     @property
+    def file_name(self) -> str:
+        return f"{self.file}.txt"
+
+    @property
     def spellings(self) -> tuple[str, ...]:
         return (self.name, self.senteval, self.conneau, self.file)
 

@@ -9,12 +9,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from probing.errors import ProbingError
 from probing.execution import leases as module
 from probing.execution.leases import Lease, Leases, Owner
 
@@ -212,3 +213,79 @@ def test_leases_that_may_not_be_seen_are_none(tmp_path: Path, monkeypatch: pytes
 
     monkeypatch.setattr(os, "listdir", listdir)
     assert not Leases.of(tmp_path).is_taken(KEY)
+
+
+def make_fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def make_link(path: Path) -> None:
+    path.symlink_to(path.with_name("target"))
+
+
+@pytest.mark.parametrize("make", [make_fifo, make_link, Path.mkdir], ids=["pipe", "link", "folder"])
+def test_what_is_no_lease_is_named_and_passed_over(
+    tmp_path: Path, make: Callable[[Path], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tmp_path / ".leases"
+    folder.mkdir()
+    make(folder / f"{KEY}.1")
+    leases = Leases.of(tmp_path)
+    lease = take(leases)
+    assert lease.number == 2
+    assert leases.is_held(lease)
+    assert caplog.messages == [f"{folder / KEY}.1: a link, a pipe or a folder in place of a lease. It is passed over"]
+    leases.release(lease)
+
+
+@pytest.mark.parametrize("name", ["²", "x", "-1", "1e3", "0", "01", "9" * 40, ""])
+def test_odd_names_are_no_leases(tmp_path: Path, name: str) -> None:
+    (tmp_path / ".leases").mkdir()
+    (tmp_path / ".leases" / f"{KEY}.{name}").touch()
+    leases = Leases.of(tmp_path)
+    assert take(leases).number == 1
+    assert leases.list_taken() == {KEY}
+
+
+def test_the_largest_number_is_refused(tmp_path: Path) -> None:
+    (tmp_path / ".leases").mkdir()
+    odd = tmp_path / ".leases" / f"{KEY}.{'9' * 15}"
+    odd.touch()
+    os.utime(odd, (0, 0))
+    with pytest.raises(ProbingError, match="is no lease of a run. Remove it"):
+        Leases.of(tmp_path).take(KEY)
+
+
+@pytest.mark.parametrize("pid", [0, -1, 2**80, "1", None, 1.5, True])
+def test_an_odd_process_number_names_no_owner(tmp_path: Path, pid: object) -> None:
+    path = leave(tmp_path, ELSEWHERE)
+    path.write_text(json.dumps(dataclasses.asdict(ELSEWHERE) | {"pid": pid}), encoding="utf-8")
+    assert Leases.of(tmp_path).take(KEY) is None
+
+
+@pytest.mark.parametrize("content", [b"", b"[" * 4000, b"{" * 100_000, b"\xff", b"null", b'{"host": 1}'])
+def test_a_time_in_the_future_is_waited_for_by_this_machines_clock(
+    tmp_path: Path, content: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = leave(tmp_path, ELSEWHERE, age=-1e9)
+    path.write_bytes(content)
+    os.utime(path, (4e9, 4e9))
+    clock = [1000.0]
+    monkeypatch.setattr(module.time, "monotonic", lambda: clock[0])
+    leases = Leases.of(tmp_path)
+    assert leases.take(KEY) is None
+    clock[0] += module.SECONDS_TO_EXPIRE - 1
+    assert leases.take(KEY) is None
+    clock[0] += 2
+    assert take(leases).number == 2
+
+
+def test_a_link_in_place_of_the_folder_is_refused(tmp_path: Path) -> None:
+    """Nothing is written, touched or deleted behind it."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / f"{KEY}.1").write_text("precious", encoding="utf-8")
+    (tmp_path / ".leases").symlink_to(elsewhere)
+    with pytest.raises(ProbingError, match=r"\.leases: a link or a file in place of a folder. Remove it"):
+        Leases.of(tmp_path).take(KEY)
+    assert [path.name for path in elsewhere.iterdir()] == [f"{KEY}.1"]

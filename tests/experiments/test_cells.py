@@ -196,7 +196,7 @@ def test_controls_baselines_and_description_length_are_cells_beside_the_others(a
     assert start(answers, results, **options) == Summary(finished=0, skipped=12, failed=0)
     text = render(load(results))
     assert "Selectivity: accuracy" in text
-    assert "Compression: what the training labels take" in text
+    assert "Compression: codelength of the training labels" in text
 
 
 def test_pieces_of_the_vectors_are_not_copied(answers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,7 +204,7 @@ def test_pieces_of_the_vectors_are_not_copied(answers: Path, tmp_path: Path, mon
     given = []
     fit = probes.fit
 
-    def spy(probe: Any, train: probes.Vectors, dev: probes.Vectors, **options: Any) -> probes.FittedProbe:
+    def spy(probe: Any, train: probes.Vectors, dev: probes.Vectors, **options: Any) -> Any:
         given.append((len(train), len(train.vectors)))
         return fit(probe, train, dev, **options)
 

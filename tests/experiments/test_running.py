@@ -141,14 +141,6 @@ def test_an_own_aggregator_is_a_model_of_its_own(task_file: Path, tmp_path: Path
     assert {first.identity.seed, second.identity.seed} == {0, 1}
 
 
-def test_everything_is_checked_before_anything_is_trained(task_file: Path, tmp_path: Path) -> None:
-    bad = tmp_path / "bad.tsv"
-    bad.write_text("tr\tYES\n", encoding="utf-8")
-    with pytest.raises(ProbingError, match=r"bad.tsv:1: expected 3 tab-separated fields, got 2"):
-        start(task_file, tmp_path / "results", task_files=[task_file, bad])
-    assert not list((tmp_path / "results").glob("*.json"))
-
-
 def test_ctrl_c_keeps_what_is_finished(
     task_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -217,17 +209,6 @@ def test_a_results_folder_that_cannot_be_written(task_file: Path, tmp_path: Path
         start(task_file, tmp_path / "results")
 
 
-def test_senteval_files_that_are_not_the_published_ones_are_named(
-    task_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "past_present.txt").write_bytes(task_file.read_bytes())
-    results = tmp_path / "results"
-    start(task_file, results, task_files=[], tasks=["Tense"], data_dir=tmp_path)
-    assert "is not SentEval's published file" in " ".join(capsys.readouterr().err.split())
-    (result,) = load(results)
-    assert (result.identity.data.name, result.identity.data.verified) == ("senteval", False)
-
-
 def test_records_are_plain_json(task_file: Path, tmp_path: Path) -> None:
     start(task_file, tmp_path / "results")
     (path,) = (tmp_path / "results").glob("*.json")
@@ -264,37 +245,6 @@ def test_a_plan_tells_what_would_be_run_and_runs_nothing(task_file: Path, tmp_pa
     assert planned.cells[1].judged_by == "1 record of this task"
     (result,) = load(results)
     assert planned.cells[1].seconds == result.timing.seconds
-
-
-def test_cells_come_seed_by_seed(task_file: Path, tmp_path: Path) -> None:
-    options: dict[str, Any] = {"task_files": [task_file], "preset": "mini", "settings": make_settings()}
-    options |= {"results": tmp_path, "display": Display(verbosity=-1)}
-    planned = studies.plan(aggregators=["base", "simple"], seeds=[1, 0, 1], **options)
-    assert [item.cell for item in planned.cells] == [
-        "answers Base seed 1",
-        "answers Simple seed 1",
-        "answers Base seed 0",
-        "answers Simple seed 0",
-    ]
-
-
-def test_shards_are_fixed_parts_that_make_the_whole(task_file: Path, tmp_path: Path) -> None:
-    options: dict[str, Any] = {
-        "task_files": [task_file],
-        "settings": make_settings(),
-        "preset": "mini",
-        "seeds": range(7),
-    }
-    options |= {"results": tmp_path, "display": Display(verbosity=-1)}
-    whole = [item.record for item in studies.plan(**options).cells]
-    parts = [[item.record for item in studies.plan(shard=(number, 4), **options).cells] for number in (1, 2, 3, 4)]
-    assert sorted(record for part in parts for record in part) == sorted(whole)
-    assert [len(part) for part in parts] == [6, 5, 5, 5]
-    for part in parts:
-        assert part == [record for record in whole if record in part]
-    mine = options | {"shard": (2, 4), "seeds": [0, 1], "jobs": 1}
-    assert studies.run(**mine) == Summary(finished=2, skipped=0, failed=0)
-    assert studies.run(**mine) == Summary(finished=0, skipped=2, failed=0)
 
 
 def test_a_second_run_waits_for_the_cells_of_the_first(

@@ -152,7 +152,7 @@ def test_two_processes_may_compile_at_once(fresh, sources, monkeypatch):
 
 
 @compiled
-@pytest.mark.parametrize("build", kernels.BUILDS[1:], ids=lambda build: " ".join([*build.compile, "/", *build.link]))
+@pytest.mark.parametrize("build", kernels.BUILDS[1:], ids=lambda build: " ".join([*build[0], "/", *build[1]]))
 def test_every_build_gives_the_same_routing(fresh, build, monkeypatch):
     votes, beta = torch.randn(40, 4, 32, 1, generator=torch.Generator().manual_seed(0)), torch.zeros(32)
     expected, _ = em_routing(votes.double(), beta.double(), beta.double(), implementation="reference")

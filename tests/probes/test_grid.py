@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from probing.probes import grid as grids
+from probing.probes.definitions import Configuration, Probe
 from probing.probes.grid import Grid
 from probing.probes.stack import Stack
 from probing.probes.standardise import Batches, Inputs
@@ -20,9 +21,12 @@ LABELS = torch.randint(CLASSES, (SENTENCES,), generator=generator)
 RAW = Inputs(torch.zeros(DIM), torch.ones(DIM), CPU)
 
 
-def build(configurations: list[tuple[int, float, float]], **options: object) -> Grid:
-    defaults = {"input_dim": DIM, "num_classes": CLASSES, "seed": 3, "device": CPU, "optimizer": "adam"}
-    return Grid.build(configurations, **defaults | {"learning_rate": 0.01} | options)
+def build(configurations: list[tuple[int, float, float]], *, fused: bool = True, optimizer: str = "adam") -> Grid:
+    items = tuple(Configuration(hidden=item[0], dropout=item[1], weight_decay=item[2]) for item in configurations)
+    probe = Probe(name="some", configurations=items, standardise=False, optimizer=optimizer, learning_rate=0.01)
+    grid = Grid.build(probe, input_dim=DIM, num_classes=CLASSES, seed=3, device=CPU)
+    grid.fused = fused
+    return grid
 
 
 def batches(start: int = 0, end: int = SENTENCES) -> Batches:

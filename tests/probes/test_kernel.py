@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from probing import native
 from probing.probes import kernel
+from probing.probes.definitions import Configuration, Probe
 from probing.probes.grid import Grid
 from probing.probes.standardise import Batches, Inputs
 
@@ -20,6 +21,11 @@ CPU = torch.device("cpu")
 compiled = pytest.mark.skipif(kernel.load().library is None, reason="there is no C++ compiler")
 
 Configurations = list[tuple[int, float, float]]
+
+
+def make_probe(configurations: Configurations) -> Probe:
+    items = tuple(Configuration(hidden=item[0], dropout=item[1], weight_decay=item[2]) for item in configurations)
+    return Probe(name="some", configurations=items, standardise=False, learning_rate=0.01)
 
 
 def train(
@@ -42,16 +48,8 @@ def train(
     vectors[torch.rand(sentences, dim, generator=generator) < zeros] = 0
     labels = torch.randint(classes, (sentences,), generator=generator)
     inputs = Inputs.measure(vectors, standardise=standardise, device=CPU)
-    grid = Grid.build(
-        configurations,
-        input_dim=dim,
-        num_classes=classes,
-        seed=3,
-        device=CPU,
-        optimizer="adam",
-        learning_rate=0.01,
-        fused=fused,
-    )
+    grid = Grid.build(make_probe(configurations), input_dim=dim, num_classes=classes, seed=3, device=CPU)
+    grid.fused = fused
     losses = torch.zeros(0)
     for _ in range(passes):
         order = torch.randperm(sentences, generator=generator)
@@ -160,15 +158,7 @@ def test_extreme_scores_stay_finite() -> None:
     vectors = torch.randn(64, 4, generator=generator) * 1e4
     labels = torch.randint(3, (64,), generator=generator)
     for hidden in (0, 5):
-        grid = Grid.build(
-            [(hidden, 0.0, 0.0)],
-            input_dim=4,
-            num_classes=3,
-            seed=0,
-            device=CPU,
-            optimizer="adam",
-            learning_rate=0.01,
-        )
+        grid = Grid.build(make_probe([(hidden, 0.0, 0.0)]), input_dim=4, num_classes=3, seed=0, device=CPU)
         inputs = Inputs.measure(vectors, standardise=False, device=CPU)
         losses = grid.train(Batches(inputs, vectors, labels, torch.arange(64), 8))
         assert losses.isfinite().all()

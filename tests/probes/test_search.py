@@ -82,20 +82,20 @@ def test_senteval_counts_all_epochs_without_a_better_dev_accuracy() -> None:
         accuracies = [epoch.score for epoch in candidate.curve]
         assert count_misses(accuracies)[0] == 3  # the count is looked at before it is raised
         assert count_misses(accuracies[:-1])[0] == 2
-        assert candidate.epochs == len(accuracies)
+        assert len(candidate.curve) == len(accuracies)
 
 
 def test_our_probes_count_epochs_in_a_row() -> None:
     probe = dataclasses.replace(PROBES["linear"], patience=2, max_epochs=1000, min_steps=0)
     for candidate in run(probe).candidates:
         assert count_misses([epoch.score for epoch in candidate.curve])[1] == 2
-        assert candidate.best.epoch == candidate.epochs - 2
+        assert candidate.best.epoch == len(candidate.curve) - 2
 
 
 def test_the_last_epoch() -> None:
     noise = make_vectors(50, seed=5, signal=0.0)
     fitted = run(senteval_probe(epoch_size=4, max_epoch=8, tenacity=100), noise, noise)
-    assert {candidate.epochs for candidate in fitted.candidates} == {3}  # SentEval goes on until 8 is passed
+    assert {len(candidate.curve) for candidate in fitted.candidates} == {3}  # SentEval goes on until 8 is passed
     assert fitted.sentences == 3 * 4 * 50
 
 

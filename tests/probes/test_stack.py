@@ -6,14 +6,16 @@ import pytest
 import torch
 from torch import Tensor
 
+from probing.probes.definitions import Configuration
 from probing.probes.stack import Stack, count_parameters
 
 DIM, CLASSES = 7, 4
 
 
 def build(configurations: list[tuple[int, float, float]], dim: int = DIM) -> Stack:
-    numbers = list(range(len(configurations)))
-    return Stack.build(numbers, configurations, input_dim=dim, num_classes=CLASSES, seed=3, device=torch.device("cpu"))
+    items = [Configuration(hidden=item[0], dropout=item[1], weight_decay=item[2]) for item in configurations]
+    members = dict(enumerate(items))
+    return Stack.build(members, input_dim=dim, num_classes=CLASSES, seed=3, device=torch.device("cpu"))
 
 
 def draw(count: int = 9) -> tuple[Tensor, Tensor]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -32,9 +33,9 @@ BUILDERS: Mapping[str, Callable[[Survey, Sizes], SamplingDesign]] = {
     "TrDep": syntactic.tree_depth,
     "ToCo": syntactic.top_constituents,
     "BShif": syntactic.bigram_shift,
-    "Tense": semantic.past_present,
-    "SubNm": semantic.subject_number,
-    "ObjNm": semantic.object_number,
+    "Tense": partial(semantic.target_form, annotation="tense", labels=("PAST", "PRES")),
+    "SubNm": partial(semantic.target_form, annotation="subject", labels=("NN", "NNS")),
+    "ObjNm": partial(semantic.target_form, annotation="object", labels=("NN", "NNS")),
     "SOMO": odd_man_out.odd_man_out,
     "CoIn": semantic.coordination_inversion,
     "DepDepth": syntactic.tree_depth,
@@ -57,7 +58,7 @@ def build(
     imbalance: int = 1,
     given: Mapping[str, Given] | None = None,
     source: Mapping[str, Any] | None = None,
-    progress: OnProgress | None = None,
+    progress: OnProgress = lambda *_: None,
 ) -> Datasheet:
     """Write the task files and a datasheet into a folder, and remove the files of other tasks from it.
 
@@ -86,8 +87,8 @@ def build(
             },
             tasks=sheets,
         )
-        _write(aside / "datasheet.md", sheet.to_markdown())
-        _write(aside / "datasheet.json", sheet.to_json())
+        (aside / "datasheet.md").write_bytes(sheet.to_markdown().encode())
+        (aside / "datasheet.json").write_bytes(sheet.to_json().encode())
     return sheet
 
 
@@ -106,31 +107,30 @@ def _build_tasks(
     given: Mapping[str, Given],
     sizes: Sizes,
     seed: int,
-    progress: OnProgress | None,
+    progress: OnProgress,
 ) -> list[TaskSheet]:
-    designs: dict[str, SamplingDesign] = {}
+    samplers: dict[str, Sampler] = {}
     failures: dict[str, str] = {}
     for task in tasks:
         if task.name in given and not given[task.name].extended:
             continue
         try:
-            designs[task.name] = _make_design(task, survey, sizes)
+            samplers[task.name] = Sampler(task.name, _make_design(task, survey, sizes))
         except CannotBuildError as error:
             failures[task.name] = str(error)
-    samplers = {name: Sampler(name, design) for name, design in designs.items()}
     _draw(survey, samplers, progress)
     sheets = []
     for number, task in enumerate(tasks):
-        if progress is not None:
-            progress("writing", number, len(tasks))
+        progress("writing", number, len(tasks))
+        sampler = samplers.pop(task.name, None)
         splits: Splits | None = None
-        if task.name in designs:
+        if sampler is not None:
             try:
-                drawn = samplers.pop(task.name).draw(survey)
-                splits = designs[task.name].assemble(drawn, Random(f"{seed}/{task.name}"))
+                splits = sampler.design.assemble(sampler.draw(survey), Random(f"{seed}/{task.name}"))
             except CannotBuildError as error:
                 failures[task.name] = str(error)
-        sheets.append(_write_task(task, folder, splits, designs.get(task.name), given.get(task.name), failures, survey))
+        design = sampler.design if sampler is not None else None
+        sheets.append(_write_task(task, folder, splits, design, given.get(task.name), failures, survey))
     return sheets
 
 
@@ -143,13 +143,13 @@ def _write_task(
     failures: Mapping[str, str],
     survey: Survey,
 ) -> TaskSheet:
-    path = folder / f"{task.file}.txt"
+    path = folder / task.file_name
     if given is not None:
         splits = given.extend(built) if built else given.splits
         given.write(path, splits)
         settings, dropped = given.describe(splits, failures.get(task.name)), {}
     elif built is not None and design is not None:
-        _write(path, format_splits(built))
+        path.write_bytes(format_splits(built).encode())
         splits, settings, dropped = built, design.settings, dict(design.dropped)
     else:
         return TaskSheet(task=task.name, file=path.name, reason=failures[task.name])
@@ -164,13 +164,9 @@ def _make_design(task: Task, survey: Survey, sizes: Sizes) -> SamplingDesign:
     return BUILDERS[task.name](survey, sizes)
 
 
-def _draw(survey: Survey, samplers: Mapping[str, Sampler], progress: OnProgress | None) -> None:
+def _draw(survey: Survey, samplers: Mapping[str, Sampler], progress: OnProgress) -> None:
     for number, (place, priority, sentence) in enumerate(survey.records(), 1):
         for sampler in samplers.values():
             sampler.offer(place, priority, sentence)
-        if progress is not None and number % 1000 == 0:
+        if number % 1000 == 0:
             progress("sampling", number, survey.kept)
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8", newline="\n")

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from random import Random
 from typing import Any
 
 from probing.corpus.builders.annotations import Annotations
-from probing.corpus.builders.sampling import Reservoir, odd_factor, scramble
+from probing.corpus.builders.sampling import Reservoir
 from probing.corpus.builders.survey import Survey
 from probing.corpus.instances import Instance, Splits
 
@@ -63,7 +64,8 @@ class Sampler:
 
     def __init__(self, name: str, design: SamplingDesign) -> None:
         self.design = design
-        self._factor = odd_factor(name)
+        # An odd number, by which priorities are scrambled so that tasks do not all draw the same sentences.
+        self._factor = int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little") | 1
         self._reservoirs: dict[Hashable, Reservoir] = {}
 
     def offer(self, place: int, priority: int, sentence: Annotations) -> None:
@@ -74,18 +76,16 @@ class Sampler:
         reservoir = self._reservoirs.get(stratum)
         if reservoir is None:
             reservoir = self._reservoirs[stratum] = Reservoir(self.design.capacity(stratum))
-        reservoir.offer(scramble(priority, self._factor), place)
+        reservoir.offer(priority * self._factor % (1 << 64), place)
 
     def draw(self, survey: Survey) -> Drawn:
         """Return the sentences drawn; one that is in two strata, because it has two trees, stays in the first only."""
         seen: set[int] = set()
         drawn: dict[Hashable, DrawnSentences] = {}
         for stratum in sorted(self._reservoirs, key=repr):
-            fresh = [
-                (priority, place) for priority, place in self._reservoirs[stratum].ranked() if priority not in seen
-            ]
-            seen.update(priority for priority, _ in fresh)
-            drawn[stratum] = DrawnSentences(survey, [place for _, place in fresh])
+            ranked = self._reservoirs[stratum].ranked()
+            drawn[stratum] = DrawnSentences(survey, [place for priority, place in ranked if priority not in seen])
+            seen.update(priority for priority, _ in ranked)
         return drawn
 
 

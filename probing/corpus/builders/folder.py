@@ -33,7 +33,7 @@ def fill_folder(output: Path) -> Iterator[Path]:
     """Yield a temporary folder whose files are moved to `output` at the end; an error removes the new folders."""
     made: list[Path] = []
     try:
-        made += _find_missing(output)
+        made += [path for path in (output, *output.parents) if not path.exists()]
         output.mkdir(parents=True, exist_ok=True)
         aside = Path(tempfile.mkdtemp(dir=output, prefix=PREFIX))
     except OSError as error:
@@ -49,11 +49,6 @@ def fill_folder(output: Path) -> Iterator[Path]:
     shutil.rmtree(aside, ignore_errors=True)
 
 
-def _find_missing(folder: Path) -> list[Path]:
-    """Return the folder and those of its parents that do not exist, the innermost first."""
-    return [path for path in (folder, *folder.parents) if not path.exists()]
-
-
 def _remove(folders: Sequence[Path]) -> None:
     with suppress(OSError):  # another program has put files there meanwhile
         for folder in folders:
@@ -67,7 +62,7 @@ def _move(aside: Path, output: Path) -> None:
     try:
         for path in (path for path in paths if path.stem != "datasheet"):
             path.replace(output / path.name)
-        for old in (output / f"{task.file}.txt" for task in TASKS + COUNTERPARTS):
+        for old in (output / task.file_name for task in TASKS + COUNTERPARTS):
             if old.name not in names and old.is_file():
                 old.unlink()
         for path in (path for path in paths if path.stem == "datasheet"):

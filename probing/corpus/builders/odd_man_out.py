@@ -156,7 +156,8 @@ def find_neighbours(tokens: tuple[str, ...], place: int) -> tuple[str, str]:
 def odd_man_out(survey: Survey, sizes: Sizes) -> SamplingDesign:
     """Return the design of SOMO: whether a noun or verb was replaced."""
     counts = survey.forms + survey.initials
-    kinds = _word_classes(survey, counts)
+    # The word class of a form, if a clear majority of its occurrences is of this class.
+    kinds = {form: kind for (form, kind), count in survey.words.items() if count >= CLEAR_MAJORITY * counts[form]}
     occurrences = sum(counts[form] for form in kinds)
 
     def look(low: int, high: int) -> tuple[bool, float]:
@@ -266,11 +267,6 @@ def _choose_replacement(sentence: Annotations, bigrams: _Bigrams, random: Random
         if replacement is not None:
             return place, replacement
     return None
-
-
-def _word_classes(survey: Survey, counts: Mapping[str, int]) -> dict[str, str]:
-    """Return form -> word class, for the forms with a clear majority."""
-    return {form: kind for (form, kind), count in survey.words.items() if count >= CLEAR_MAJORITY * counts[form]}
 
 
 def _choose_forms(kinds: Mapping[str, str], counts: Mapping[str, int], low: int, high: int) -> dict[str, str]:

@@ -16,9 +16,6 @@ from random import Random
 from probing.corpus.instances import Instance, Splits
 from probing.tasks import SPLITS
 
-TOP_PRIORITY = (1 << 64) - 1
-"""Highest priority of a sentence."""
-
 Pools = Mapping[str, Mapping[str, Sequence[Instance]]]
 """Split -> label -> instances to choose from."""
 
@@ -52,36 +49,25 @@ class Reservoir:
 
     capacity: int
     places: dict[int, int] = field(default_factory=dict)
-    """Priority, counted down from the highest, -> place of the sentence."""
+    """Priority -> place of the sentence."""
     heap: list[int] = field(default_factory=list)
-    """Priorities, counted down from the highest, so that the heap removes the highest first."""
+    """Priorities, negated so that the heap removes the highest first."""
 
     def offer(self, priority: int, place: int) -> None:
         """Keep the sentence if its priority is among the lowest so far."""
-        from_top = TOP_PRIORITY - priority
-        if from_top in self.places:
+        if priority in self.places:
             return
         if len(self.heap) < self.capacity:
-            heapq.heappush(self.heap, from_top)
-        elif self.heap and self.heap[0] < from_top:
-            del self.places[heapq.heapreplace(self.heap, from_top)]
+            heapq.heappush(self.heap, -priority)
+        elif self.heap and priority < -self.heap[0]:
+            del self.places[-heapq.heapreplace(self.heap, -priority)]
         else:
             return
-        self.places[from_top] = place
+        self.places[priority] = place
 
     def ranked(self) -> list[tuple[int, int]]:
         """Return the priority and place of each kept sentence, the lowest priority first."""
-        return sorted((TOP_PRIORITY - from_top, place) for from_top, place in self.places.items())
-
-
-def scramble(priority: int, factor: int) -> int:
-    """Return a task's own priority of a sentence, so that tasks do not all draw the same sentences."""
-    return priority * factor & TOP_PRIORITY
-
-
-def odd_factor(name: str) -> int:
-    """Return the odd number by which a task's priorities are scrambled."""
-    return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little") | 1
+        return sorted(self.places.items())
 
 
 def order(word: str, seed: object) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
 from random import Random
 from typing import cast
 
@@ -18,27 +19,14 @@ FREQUENCIES = (100, 5000)
 """Bounds of the frequency of a target form, in a corpus of 100 million tokens."""
 
 
-def past_present(survey: Survey, sizes: Sizes) -> SamplingDesign:
-    """Return the design of Tense: the tense of the main verb."""
-    return _target_task(survey, sizes, "tense", ("PAST", "PRES"), lambda sentence: sentence.tense)
+def target_form(survey: Survey, sizes: Sizes, *, annotation: str, labels: tuple[str, str]) -> SamplingDesign:
+    """Return the design of Tense, SubNm or ObjNm, whose label depends on one word form.
 
-
-def subject_number(survey: Survey, sizes: Sizes) -> SamplingDesign:
-    """Return the design of SubNm: the number of the main clause's subject."""
-    return _target_task(survey, sizes, "subject", ("NN", "NNS"), lambda sentence: sentence.subject)
-
-
-def object_number(survey: Survey, sizes: Sizes) -> SamplingDesign:
-    """Return the design of ObjNm: the number of the main clause's direct object."""
-    return _target_task(survey, sizes, "object", ("NN", "NNS"), lambda sentence: sentence.object)
-
-
-def _target_task(
-    survey: Survey, sizes: Sizes, name: str, labels: tuple[str, str], find: Callable[[Annotations], Target | str]
-) -> SamplingDesign:
-    """Return the design of a task whose label depends on one word form; each form occurs in one split only."""
+    Each form occurs in one split only. annotation: name of the annotation that has the label and the form.
+    """
     counts = survey.folded
-    targets = survey.targets[name]
+    targets = survey.targets[annotation]
+    find: Callable[[Annotations], Target | str] = attrgetter(annotation)
     for label in labels:
         if not any(found == label for found, _ in targets):
             raise CannotBuildError(f"no sentence with the label {label}")

@@ -24,10 +24,6 @@ from probing.errors import ProbingError
 
 MAX_COUNTS = 2_000_000
 """Largest number of entries in a table of counts."""
-CHUNK = 1 << 20
-"""Number of bytes read at a time when all sentences are read."""
-RECORD = 1 << 10
-"""Number of bytes read for a single sentence; most records are smaller."""
 IN_MEMORY = 64_000_000
 """Largest number of bytes of annotations that stay in memory instead of a temporary file."""
 
@@ -76,35 +72,29 @@ class Survey:
 
     def records(self) -> Iterator[tuple[int, int, Annotations]]:
         """Yield the place in the temporary file, the priority and the annotations of every kept sentence."""
-        place = 0
         self.spool.seek(0)
-        chunk = self.spool.read(CHUNK)
-        start = 0
         for _ in range(self.kept):
-            if len(chunk) < start + 4 or len(chunk) < start + 4 + int.from_bytes(chunk[start : start + 4], "little"):
-                chunk = chunk[start:] + self.spool.read(CHUNK)
-                start = 0
-            end = start + 4 + int.from_bytes(chunk[start : start + 4], "little")
-            priority, annotations = _load(chunk[start + 4 : end])
-            yield place, priority, annotations
-            place += end - start
-            start = end
+            place = self.spool.tell()
+            yield place, *self._read_record()
 
     def fetch(self, place: int) -> Annotations:
         """Return the annotations at a place in the temporary file."""
         self.spool.seek(place)
-        record = self.spool.read(RECORD)
-        size = int.from_bytes(record[:4], "little")
-        if size + 4 > len(record):
-            record += self.spool.read(size + 4 - len(record))
-        return _load(record[4:])[1]
+        return self._read_record()[1]
+
+    def _read_record(self) -> tuple[int, Annotations]:
+        """Return the priority and the annotations of the sentence at the current place in the temporary file."""
+        size = int.from_bytes(self.spool.read(4), "little")
+        priority, text, *annotations = marshal.loads(self.spool.read(size))
+        # One copy of each word: thousands of sentences are held at a time.
+        return priority, Annotations(tuple(map(intern, text.split("\n"))), *annotations)
 
     def close(self) -> None:
         """Delete the temporary file."""
         self.spool.close()
 
 
-def take_survey(sentences: Iterable[ParsedSentence], *, seed: int, progress: OnProgress | None = None) -> Survey:
+def take_survey(sentences: Iterable[ParsedSentence], *, seed: int, progress: OnProgress = lambda *_: None) -> Survey:
     """Return the survey of the sentences, each read once."""
     survey = Survey(tempfile.SpooledTemporaryFile(max_size=IN_MEMORY, prefix="probing-"))  # noqa: SIM115 - closed by build
     key = blake2b(b"%d" % seed, digest_size=16).digest()
@@ -112,9 +102,8 @@ def take_survey(sentences: Iterable[ParsedSentence], *, seed: int, progress: OnP
         for sentence in sentences:
             _add(survey, sentence, key)
             if survey.sentences % 1000 == 0:
-                _bound(survey)
-                if progress is not None:
-                    progress("reading", survey.sentences, None)
+                _forget_rarest(survey)
+                progress("reading", survey.sentences, None)
     except BaseException:
         survey.close()
         raise
@@ -142,28 +131,19 @@ def _add(survey: Survey, sentence: ParsedSentence, key: bytes) -> None:
     survey.shapes[annotations.depth, len(tokens)] += 1
     survey.tops[annotations.top] += 1
     survey.words.update([pair for pair in zip(tokens, annotations.kinds.split(" "), strict=True) if pair[1] != "-"])
-    for name, found in (("tense", annotations.tense), ("subject", annotations.subject), ("object", annotations.object)):
+    for name, counts in survey.targets.items():
+        found = getattr(annotations, name)
         if not isinstance(found, str):
-            survey.targets[name][found] += 1
+            counts[found] += 1
     digest = blake2b("\t".join(tokens).encode(), digest_size=8, key=key).digest()
     survey.add(int.from_bytes(digest, "little"), annotations)
 
 
-def _load(record: bytes) -> tuple[int, Annotations]:
-    priority, text, *annotations = marshal.loads(record)
-    # One copy of each word: thousands of sentences are held at a time.
-    return priority, Annotations(tuple(map(intern, text.split("\n"))), *annotations)
-
-
-def _bound(survey: Survey) -> None:
+def _forget_rarest(survey: Survey) -> None:
     tables: list[Counter[Any]] = [survey.forms, survey.initials, survey.words, survey.tops, *survey.targets.values()]
     for counts in tables:
-        _forget_rarest(counts)
-
-
-def _forget_rarest(counts: Counter[Any]) -> None:
-    least = 1
-    while len(counts) > MAX_COUNTS:
-        for entry in [entry for entry, count in counts.items() if count <= least]:
-            del counts[entry]
-        least *= 2
+        least = 1
+        while len(counts) > MAX_COUNTS:
+            for entry in [entry for entry, count in counts.items() if count <= least]:
+                del counts[entry]
+            least *= 2

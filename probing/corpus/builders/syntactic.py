@@ -177,13 +177,10 @@ def top_constituents(survey: Survey, sizes: Sizes) -> SamplingDesign:
         dropped["too rare" if sentence.top else excluded] += 1
         return None
 
-    def assemble(drawn: Drawn, random: Random) -> Splits:
-        return deal(label_sentences(drawn), sizes, random)
-
     return SamplingDesign(
         classify=classify,
         capacity=lambda _: sizes.total // classes + len(SPLITS),
-        assemble=assemble,
+        assemble=lambda drawn, random: deal(label_sentences(drawn), sizes, random),
         settings={"classes": classes, "sequences_in_the_corpus": sum(map(bool, survey.tops))},
         dropped=dropped,
     )

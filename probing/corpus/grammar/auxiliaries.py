@@ -92,10 +92,9 @@ def negate(w: Writer, auxiliary: Tree, *rest: Tree) -> Tree:
 def contract(w: Writer, subject: Nominal, predicate: Tree) -> Tree:
     """Return the predicate, sometimes with its auxiliary contracted after a pronoun, as in `she 'll`."""
     children = predicate[1]
-    leaf = subject.tree[1][0]
-    if leaf not in _PRONOUN_LEAVES or children[0] not in _CONTRACTIONS or w.random() < 0.65:
+    if subject.tree[1][0] not in _PRONOUN_LEAVES or children[0] not in _CONTRACTIONS:
         return predicate
-    if children[1] == _NT:
+    if w.random() < 0.65 or children[1] == _NT:
         return predicate
     return ("VP", (_CONTRACTIONS[children[0]], *children[1:]))
 

@@ -258,8 +258,8 @@ def _share_subject(w: Writer, room: int) -> int:
 
 def _say_there(w: Writer, room: int) -> Clause:
     noun, place = exist(w, room - 2)
-    there = Nominal(("NP", (("EX", "there"),)), noun.agreement, noun.pronoun)
-    return Clause(there, ("VP", (conjugate(w, BE, noun.agreement), noun.tree, *place)))
+    there = noun._replace(tree=("NP", (("EX", "there"),)))
+    return Clause(there, ("VP", (conjugate(w, BE, noun.agreement), noun.tree, place)))
 
 
 def say_adverbial(w: Writer, room: int, about: Nominal | None = None, sense: str = "person") -> Tree:
@@ -270,6 +270,4 @@ def say_adverbial(w: Writer, room: int, about: Nominal | None = None, sense: str
     else:
         sense = SUBJECTS(w.random)
     clause = say_clause(w, room - 1, subject=subject, sense=sense if subject else None)
-    if w.random() < 0.25:
-        return ("SBAR", (WHEN, clause.tree))
-    return ("SBAR", (_LINKS(w.random), clause.tree))
+    return ("SBAR", (WHEN if w.random() < 0.25 else _LINKS(w.random), clause.tree))

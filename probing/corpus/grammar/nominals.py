@@ -12,6 +12,7 @@ from collections.abc import Callable
 from probing.corpus.grammar.auxiliaries import build_finite
 from probing.corpus.grammar.lexicon import ADJECTIVES, AND, MASS, THEY, WHO, Choice, weigh
 from probing.corpus.grammar.phrases import (
+    DEEP,
     FLAT,
     PLURAL,
     VERY,
@@ -108,17 +109,15 @@ def locate(w: Writer, room: int, places: Choice[Place] = PLACES) -> Tree:
 def _modify(w: Writer, sense: str, room: int) -> Nominal:
     size = 3 if room > 6 and w.random() < 0.6 else 2
     head = describe(w, sense, size)
-    return Nominal(("NP", (head.tree, locate(w, room - size, MODIFIERS[sense]))), head.agreement, head.pronoun)
+    return head._replace(tree=("NP", (head.tree, locate(w, room - size, MODIFIERS[sense]))))
 
 
 def _coordinate(w: Writer, sense: str, room: int) -> Nominal:
-    first_room = room // 2
-    second_room = room - first_room - 1
     if sense == "person" and room < 6:
         first, second = name_person(w), name_with_title(w)
     else:
-        first = _pluralize(w, sense, first_room)
-        second = _pluralize(w, sense, second_room)
+        first = _pluralize(w, sense, room // 2)
+        second = _pluralize(w, sense, room - room // 2 - 1)
     return Nominal(("NP", (first.tree, AND, second.tree)), PLURAL, THEY)
 
 
@@ -132,8 +131,7 @@ def _pluralize(w: Writer, sense: str, room: int) -> Nominal:
 def _relate(w: Writer, sense: str, room: int) -> Nominal:
     size = 3 if room > 8 and w.random() < 0.5 else 2
     head = describe(w, sense, size)
-    clause = relate(w, sense, head.agreement, room - size)
-    return Nominal(("NP", (head.tree, clause)), head.agreement, head.pronoun)
+    return head._replace(tree=("NP", (head.tree, relate(w, sense, head.agreement, room - size))))
 
 
 def relate(w: Writer, sense: str, agreement: int, room: int, *, bare: bool = True) -> Tree:
@@ -162,14 +160,13 @@ def relate(w: Writer, sense: str, agreement: int, room: int, *, bare: bool = Tru
 def _relate_object(w: Writer, sense: str, room: int, *, bare: bool) -> Tree:
     random = w.random
     group = GROUPS_BY_OBJECT[sense](random)
-    actor = group.subjects[0]
     opener = _THAT if sense != "person" or random() < 0.6 else WHO
     tail: tuple[Tree, ...] = ()
     space = room - 2
     if space > 4 and random() < 0.7:
         tail = (locate(w, 3) if random() < 0.5 else tell_time(w, 3),)
         space -= 3
-    subject = say_noun_phrase(w, actor, 1 if random() < 0.4 else space, lone=False)
+    subject = say_noun_phrase(w, group.subjects[0], 1 if random() < 0.4 else space, lone=False)
     clause: Tree = ("S", (subject.tree, build_finite(w, group.verbs(random), tail, subject.agreement)))
     return ("SBAR", (clause,) if bare and random() < 0.3 else (opener, clause))
 
@@ -191,7 +188,7 @@ def _describe_action(w: Writer, sense: str, room: int) -> Nominal:
         action = ("VP", (group.verbs(random).participle, ("PP", (("IN", "by"), agent.tree))))
     else:
         return _modify(w, sense, room)
-    return Nominal(("NP", (head.tree, action)), head.agreement, head.pronoun)
+    return head._replace(tree=("NP", (head.tree, action)))
 
 
 _EXTENSIONS: tuple[Choice[Extension], ...] = (
@@ -205,6 +202,5 @@ _PLAIN_EXTENSIONS: tuple[Choice[Extension], ...] = (
     weigh({_modify: 1.0}),
     weigh({_modify: 1.0}),
     weigh({_modify: 6.0, _relate: 3.0, _describe_action: 1.0}),
-    weigh({_modify: 3.0, _relate: 6.0, _describe_action: 2.0}),
-    weigh({_modify: 2.0, _relate: 6.0, _describe_action: 2.0}),
+    *_EXTENSIONS[DEEP:],
 )

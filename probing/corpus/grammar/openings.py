@@ -48,9 +48,7 @@ def open_with_time(w: Writer, room: int) -> Tree:
         return ("NP", (("JJ", "last"), _LAST(w.random)))
     if x < 0.8:
         return ("NP", (("DT", "every"), _DAYS(w.random)))
-    if w.past:
-        return ("NP", (("DT", "that"), _DAYS(w.random)))
-    return ("NP", (("DT", "this"), _DAYS(w.random)))
+    return ("NP", (("DT", "that" if w.past else "this"), _DAYS(w.random)))
 
 
 def open_with_place(w: Writer, room: int) -> Tree:
@@ -68,9 +66,7 @@ def open_with_place(w: Writer, room: int) -> Tree:
 def open_with_clause(w: Writer, room: int) -> Tree:
     """Return an opening like `when the king slept`."""
     clause = say_clause(w, max(room - 1, 2))
-    if w.random() < 0.3:
-        return ("SBAR", (WHEN, clause.tree))
-    return ("SBAR", (_LINKS(w.random), clause.tree))
+    return ("SBAR", (WHEN if w.random() < 0.3 else _LINKS(w.random), clause.tree))
 
 
 def open_with_purpose(w: Writer, room: int) -> Tree:

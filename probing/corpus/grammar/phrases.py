@@ -88,20 +88,13 @@ _SINGULAR_DETERMINERS: Choice[Tree] = weigh(
      ("DT", "another"): 3.0, **_POSSESSIVE_WEIGHTS}
 )  # fmt: skip
 _NUMBER: Tree = ("CD", "")
+_LIST_WEIGHTS: dict[Tree, float] = {
+    THE: 30.0, ("DT", "these"): 8.0, ("DT", "those"): 5.0, ("JJ", "many"): 6.0, ("JJ", "several"): 6.0
+}  # fmt: skip
 _PLURAL_DETERMINERS: Choice[Tree] = weigh(
-    {THE: 30.0, ("DT", "these"): 8.0, ("DT", "those"): 5.0, ("JJ", "many"): 6.0, ("JJ", "several"): 6.0,
-     ("DT", "some"): 6.0, _NUMBER: 14.0, ("DT", "both"): 2.0, **_POSSESSIVE_WEIGHTS}
-)  # fmt: skip
-_LIST_DETERMINERS: Choice[Tree] = weigh(
-    {
-        THE: 30.0,
-        ("DT", "these"): 8.0,
-        ("DT", "those"): 5.0,
-        ("JJ", "many"): 6.0,
-        ("JJ", "several"): 6.0,
-        **_POSSESSIVE_WEIGHTS,
-    }
+    {**_LIST_WEIGHTS, ("DT", "some"): 6.0, _NUMBER: 14.0, ("DT", "both"): 2.0, **_POSSESSIVE_WEIGHTS}
 )
+_LIST_DETERMINERS = weigh(_LIST_WEIGHTS | _POSSESSIVE_WEIGHTS)
 _MASS_DETERMINERS: Choice[Tree] = weigh({THE: 5.0, ("DT", "some"): 4.0, **_POSSESSIVE_WEIGHTS})
 _BEFORE_NUMBERS = frozenset([THE, ("DT", "these"), ("DT", "those"), *POSSESSIVES])
 _BODY_DETERMINERS = weigh(_POSSESSIVE_WEIGHTS)
@@ -216,8 +209,7 @@ def list_nouns(w: Writer, sense: str, room: int) -> Nominal:
         leaf = NOUNS[sense](random).plural
         if leaf not in nouns:
             nouns.append(leaf)
-    determiner = _LIST_DETERMINERS(random)
-    children: list[Tree] = [determiner]
+    children = [_LIST_DETERMINERS(random)]
     if room > 2 * count:
         children.append(ADJECTIVES[sense](random).leaf)
     for leaf in nouns[:-2]:

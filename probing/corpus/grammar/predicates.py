@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from probing.corpus.grammar.lexicon import ADJECTIVES, AND, COMPARABLE, TO, Choice, weigh, zipf_leaves
 from probing.corpus.grammar.nominals import GOALS, locate, say_noun_phrase
-from probing.corpus.grammar.phrases import FLAT, LISTS, PLURAL, Nominal, Writer, describe, tell_time
+from probing.corpus.grammar.phrases import FLAT, LISTS, Nominal, Writer, describe, tell_time
 from probing.corpus.grammar.verbs import (
     BE,
     GIFTS,
@@ -201,11 +201,8 @@ def undergo(w: Writer, sense: str, room: int) -> Predicate:
     return BE, (("VP", (verb.participle, *rest)),)
 
 
-def exist(w: Writer, room: int) -> tuple[Nominal, tuple[Tree, ...]]:
+def exist(w: Writer, room: int) -> tuple[Nominal, Tree]:
     """Return a noun phrase and a place for `there is`, like `a dog` and `in the garden`."""
-    sense = _THERE(w.random)
-    plural = w.random() < 0.5
     size = 2 if room < 6 else 3
-    noun = describe(w, sense, size, plural=plural, indefinite=True)
-    place = locate(w, room - size)
-    return Nominal(noun.tree, PLURAL if plural else 0, noun.pronoun), (place,)
+    noun = describe(w, _THERE(w.random), size, plural=w.random() < 0.5, indefinite=True)
+    return noun, locate(w, room - size)

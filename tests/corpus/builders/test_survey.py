@@ -30,8 +30,6 @@ def take() -> Iterator[Take]:
 
 
 def test_every_sentence_comes_back_as_it_was(make_corpus: Corpus, monkeypatch: pytest.MonkeyPatch, take: Take) -> None:
-    monkeypatch.setattr(survey, "CHUNK", 700)
-    monkeypatch.setattr(survey, "RECORD", 50)
     monkeypatch.setattr(survey, "IN_MEMORY", 1000)
     sentences = [s for s in make_corpus(0, 60) if 5 <= len(s.tokens) <= 28]
     found = take(sentences, seed=0)
