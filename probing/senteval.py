@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from probing import probes
 from probing.encoders import DotDict, as_matrix, make_params
 from probing.errors import ProbingError, unknown
-from probing.tasks import SPLITS, TASKS, Split, Task, TaskData, read_task_file
+from probing.tasks import SPLITS, TASKS, Split, Task, read_task_file
 from probing.training import pick_device
 
 DOWNSTREAM = (
@@ -79,18 +79,17 @@ class SE:
         self.params.current_task = task.senteval
         self.prepare(self.params, [tokens for name in SPLITS for tokens in data.splits[name].sentences])
         vectors = {name: self._embed(task, split) for name, split in splits.items()}
-        embedded = Embedded(
-            task, len(data.labels), vectors, {name: _number(split.labels, data) for name, split in splits.items()}
-        )
-        dev_accuracy, test_accuracy = (_score_torch if self.params.usepytorch else _score_sklearn)(
-            embedded, self.params
-        )
+        classes = {label: number for number, label in enumerate(data.labels)}
+        labels = {name: np.array([classes[label] for label in split.labels]) for name, split in splits.items()}
+        embedded = Embedded(task, len(classes), vectors, labels)
+        score = _score_torch if self.params.usepytorch else _score_sklearn
+        dev_accuracy, test_accuracy = score(embedded, self.params)
         logger.debug("%s: dev accuracy %.1f, test accuracy %.1f", task.senteval, dev_accuracy, test_accuracy)
         return {
             "devacc": dev_accuracy,
             "acc": test_accuracy,
-            "ndev": len(embedded.labels["va"]),
-            "ntest": len(embedded.labels["te"]),
+            "ndev": len(labels["va"]),
+            "ntest": len(labels["te"]),
         }
 
     def _find_file(self, task: Task) -> Path:
@@ -113,13 +112,9 @@ class SE:
         for number, start in enumerate(range(0, len(split.sentences), size), 1):
             sentences = split.sentences[start : start + size]
             where = f"batch {number} of {task.senteval}"
-            block = as_matrix("batcher", where, len(sentences), self.batcher(self.params, sentences), layers=None)
-            if blocks and block.shape[2] != blocks[0].shape[1]:
-                raise ProbingError(
-                    f"encoder 'batcher', {where}: vectors of dimension {block.shape[2]}, "
-                    f"but {blocks[0].shape[1]} before"
-                )
-            blocks.append(block[:, 0].astype(np.float32, copy=False))
+            vectors = self.batcher(self.params, sentences)
+            dim = blocks[0].shape[1] if blocks else None
+            blocks.append(as_matrix("batcher", where, len(sentences), vectors, layers=None, dim=dim)[:, 0])
         return np.concatenate(blocks)
 
 
@@ -127,11 +122,6 @@ def _sort_by_length(split: Split) -> Split:
     """Return a split from short to long sentences, as batchers written for SentEval expect it."""
     order = sorted(range(len(split.labels)), key=lambda row: (len(split.sentences[row]), split.labels[row]))
     return Split([split.sentences[row] for row in order], [split.labels[row] for row in order])
-
-
-def _number(labels: list[str], data: TaskData) -> NDArray[Any]:
-    classes = {label: number for number, label in enumerate(data.labels)}
-    return np.array([classes[label] for label in labels])
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,9 +140,8 @@ class Embedded:
 
 def _score_torch(embedded: Embedded, params: DotDict) -> tuple[float, float]:
     """Train SentEval's classifier and return its dev and test accuracy."""
-    probe = probes.senteval_probe(
-        **{key: params.classifier[key] for key in CLASSIFIER_KEYS if key in params.classifier}
-    )
+    given = {key: value for key, value in params.classifier.items() if key in CLASSIFIER_KEYS}
+    probe = probes.senteval_probe(**given)
     if embedded.task.name in probes.LINEAR_TASKS:
         probe = probe.without_hidden_layer()
     splits = {

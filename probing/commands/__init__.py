@@ -13,8 +13,23 @@ from probing.commands.program import main
 from probing.commands.report import report
 from probing.commands.run import run
 from probing.commands.tasks import tasks
+from probing.commands.verify import verify
 
 __all__ = ["main"]
 
-for command in (run, report, compare, merge, plot, explain, describe, tasks, aggregators, encoders, cache, data):
+for command in (
+    run,
+    report,
+    compare,
+    merge,
+    verify,
+    plot,
+    explain,
+    describe,
+    tasks,
+    aggregators,
+    encoders,
+    cache,
+    data,
+):
     main.add_command(command)

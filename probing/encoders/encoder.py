@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
@@ -79,6 +80,14 @@ def not_trainable(name: str, kind: type) -> ProbingError:
         f"--fine-tune needs a torch.nn.Module. Encoder {name!r} made {kind.__name__}: "
         "probe it frozen, without --fine-tune"
     )
+
+
+def list_parameters(function: Callable[..., Any]) -> list[str]:
+    """Return the names of a callable's parameters; one of compiled code need not tell them."""
+    try:
+        return list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return []
 
 
 def as_matrix(

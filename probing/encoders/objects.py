@@ -7,16 +7,16 @@ joined by spaces.
 from __future__ import annotations
 
 import copy
-import inspect
 import typing
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
 
-from probing.encoders.encoder import Encoder, Recipe, no_untrained_form
+from probing.encoders.encoder import Encoder, Recipe, list_parameters, no_untrained_form
 from probing.encoders.huggingface import HuggingFaceEncoder, check_options, choose_layers, count_layers
 from probing.errors import ProbingError
 from probing.model import call_factory
@@ -28,23 +28,14 @@ MTEB_TASK = "STSBenchmark"
 
 
 @dataclass(frozen=True, slots=True)
-class TokenEncoder:
-    """Calls a function with lists of tokens."""
+class FunctionEncoder:
+    """Calls a function with lists of tokens, or with sentences as strings: tokens joined by spaces."""
 
     function: Callable[..., Any]
+    texts: bool = True
 
     def encode(self, sentences: list[list[str]]) -> Any:
-        return self.function(sentences)
-
-
-@dataclass(frozen=True, slots=True)
-class TextEncoder:
-    """Calls a function with sentences as strings: tokens joined by spaces."""
-
-    function: Callable[..., Any]
-
-    def encode(self, sentences: list[list[str]]) -> Any:
-        return self.function([" ".join(tokens) for tokens in sentences])
+        return self.function([" ".join(tokens) for tokens in sentences] if self.texts else sentences)
 
 
 def make_recipe(
@@ -111,14 +102,12 @@ def _adapt(name: str, model: Any, texts: bool | None) -> Encoder:
             f"encoder {name!r}: {type(model).__name__} is neither a function nor an object with encode(sentences)"
         )
     if _is_mteb(model, function):
-        return TextEncoder(_call_mteb(function))
-    if texts is None:
-        texts = _comes_from(model, "sentence_transformers") or _takes_strings(function)
+        return FunctionEncoder(_call_mteb(function))
     if _comes_from(model, "sentence_transformers"):
-        return TextEncoder(lambda sentences: function(sentences, show_progress_bar=False, convert_to_numpy=True))
-    if texts:
-        return TextEncoder(function)
-    return model if function is not model and isinstance(model, Encoder) else TokenEncoder(function)
+        return FunctionEncoder(partial(function, show_progress_bar=False, convert_to_numpy=True))
+    if texts is None:
+        texts = _takes_strings(function)
+    return FunctionEncoder(function, texts) if texts or function is model else model
 
 
 class _MtebDataset(list[Any]):
@@ -128,12 +117,12 @@ class _MtebDataset(list[Any]):
 
 
 def _is_mteb(model: Any, function: Callable[..., Any]) -> bool:
-    return hasattr(model, "mteb_model_meta") or "task_metadata" in _parameters(function)
+    return hasattr(model, "mteb_model_meta") or "task_metadata" in list_parameters(function)
 
 
 def _call_mteb(function: Callable[..., Any]) -> Callable[[list[str]], Any]:
     """Return a function of texts that calls the `encode` of an mteb model: version 2 takes batches, version 1 texts."""
-    if "task_metadata" not in _parameters(function):
+    if "task_metadata" not in list_parameters(function):
         return lambda sentences: function(sentences, task_name=MTEB_TASK)
     import mteb
     from torch.utils.data import DataLoader
@@ -148,21 +137,13 @@ def _call_mteb(function: Callable[..., Any]) -> Callable[[list[str]], Any]:
     return encode
 
 
-def _parameters(function: Callable[..., Any]) -> Sequence[str]:
-    try:
-        return list(inspect.signature(function).parameters)
-    except (TypeError, ValueError):
-        return []
-
-
 def _takes_strings(function: Callable[..., Any]) -> bool:
     """Return whether the first parameter is annotated as a string or a list of strings."""
     try:
-        first = next(iter(inspect.signature(function).parameters))
-        hint = typing.get_type_hints(function).get(first)
-    except (TypeError, ValueError, StopIteration, NameError, AttributeError):
+        hints = typing.get_type_hints(function)
+    except (TypeError, ValueError, NameError, AttributeError):
         return False
-    return _is_strings(hint)
+    return any(_is_strings(hints.get(first)) for first in list_parameters(function)[:1])
 
 
 def _is_strings(hint: Any) -> bool:

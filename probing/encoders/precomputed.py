@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -42,12 +42,16 @@ class PrecomputedVectors:
 
     def __init__(self, path: Path, *, version: str | None = None) -> None:
         self.path, self.version = path, version
-        self.names = _list_arrays(path)
+        with _open(path) as arrays:
+            self.names = list(arrays)
         self.only_for: str | None = None
 
     def rows(self, task: Task, path: Path) -> NDArray[Any]:
         """Return the vectors of all lines of a task file, in its order."""
-        array = _read_array(self.path, self._find(task))
+        name = self._find(task)
+        with _open(self.path) as arrays:
+            found = arrays[name]
+            array = np.asarray(found.float() if getattr(found, "dtype", None) == torch.bfloat16 else found)
         if array.ndim != 2 or array.dtype.kind not in "fiub" or not array.shape[1]:
             raise ProbingError(
                 f"{self.path}: expected numbers (lines, dim) for task {task.name}. "
@@ -88,43 +92,19 @@ def _list_earlier_tasks(version: str | None) -> set[str]:
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[None]:
-    """Turn any error of the three formats' parsers into one line."""
+def _open(path: Path) -> Iterator[Mapping[str, Any]]:
+    """Provide a file's arrays by their names, on disk until they are used; any parser's error becomes one line."""
     try:
-        yield
+        if path.suffix == ".npy":
+            yield {path.stem: np.load(path, mmap_mode="r", allow_pickle=False)}
+        elif path.suffix == ".npz":
+            with path.open("rb") as file, NpzFile(file, allow_pickle=False) as arrays:
+                yield arrays
+        else:
+            from safetensors import safe_open
+
+            with safe_open(path, framework="pt") as tensors:
+                yield {name: tensors.get_tensor(name) for name in tensors.keys()}  # noqa: SIM118 - it is not a dict
     except Exception as error:
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         raise ProbingError(f"{path}: no vectors can be read from it ({reason})") from error
-
-
-def _list_arrays(path: Path) -> list[str]:
-    with _reading(path):
-        if path.suffix == ".npy":
-            return [path.stem]
-        with _open(path) as arrays:
-            return list(arrays.keys())
-
-
-def _read_array(path: Path, name: str) -> NDArray[Any]:
-    """Return one array; arrays of .npy and .safetensors files stay on disk until they are used."""
-    with _reading(path):
-        if path.suffix == ".npy":
-            array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-            return array
-        with _open(path) as arrays:
-            if path.suffix == ".npz":
-                return np.asarray(arrays[name])
-            tensor = arrays.get_tensor(name)
-            return np.asarray(tensor.float() if tensor.dtype == torch.bfloat16 else tensor)
-
-
-@contextmanager
-def _open(path: Path) -> Iterator[Any]:
-    if path.suffix == ".npz":
-        with path.open("rb") as file, NpzFile(file, allow_pickle=False) as arrays:
-            yield arrays
-        return
-    from safetensors import safe_open
-
-    with safe_open(path, framework="pt") as tensors:
-        yield tensors

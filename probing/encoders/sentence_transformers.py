@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib.metadata
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from probing.encoders.encoder import Recipe
 from probing.encoders.model_files import describe_version, draw_weights, find_on_hub, full_name, loading, short_name
+from probing.encoders.objects import FunctionEncoder
 
 OWNER = "sentence-transformers"
 """Owner of models that are named without one."""
@@ -27,8 +28,8 @@ def make_recipe(target: str) -> Recipe:
         name=f"sentence-transformers:{full_name(model)}",
         label=short_name(model),
         version=f"{version}; sentence-transformers {library}",
-        load=lambda device: SentenceTransformersEncoder(model, device),
-        load_untrained=lambda device, seed: SentenceTransformersEncoder(model, device, weights_seed=seed),
+        load=lambda device: _load(model, device),
+        load_untrained=lambda device, seed: _load(model, device, weights_seed=seed),
     )
 
 
@@ -39,19 +40,14 @@ def _find_model(spec: str, target: str) -> tuple[str, str]:
     return find_on_hub(spec, [target] if "/" in target else [f"{OWNER}/{target}", target], FILES)
 
 
-class SentenceTransformersEncoder:
-    """A sentence-transformers model; tokens are joined by spaces."""
+def _load(target: str, device: torch.device, *, weights_seed: int | None = None) -> FunctionEncoder:
+    """Load a model; with a seed, its weights are drawn anew."""
+    spec = f"sentence-transformers:{target}"
+    with loading(spec, extra="sentence-transformers"):
+        from sentence_transformers import SentenceTransformer
 
-    def __init__(self, target: str, device: torch.device, *, weights_seed: int | None = None) -> None:
-        spec = f"sentence-transformers:{target}"
-        with loading(spec, extra="sentence-transformers"):
-            from sentence_transformers import SentenceTransformer
-
-            self.model = SentenceTransformer(target, device="cpu")
-        if weights_seed is not None:
-            draw_weights(spec, self.model, weights_seed)
-        self.model.to(device)
-
-    def encode(self, sentences: list[list[str]]) -> Any:
-        texts = [" ".join(tokens) for tokens in sentences]
-        return self.model.encode(texts, batch_size=64, show_progress_bar=False, convert_to_numpy=True)
+        model = SentenceTransformer(target, device="cpu")
+    if weights_seed is not None:
+        draw_weights(spec, model, weights_seed)
+    model.to(device)
+    return FunctionEncoder(partial(model.encode, batch_size=64, show_progress_bar=False, convert_to_numpy=True))

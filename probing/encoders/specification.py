@@ -8,14 +8,13 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import importlib
-import inspect
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
 
-from probing.encoders.encoder import Encoder, Recipe, no_untrained_form, not_trainable
+from probing.encoders.encoder import Encoder, Recipe, list_parameters, no_untrained_form, not_trainable
 from probing.errors import ProbingError, unknown
 from probing.model import call_factory, explaining_size
 from probing.registry import ENCODERS, Found
@@ -118,7 +117,7 @@ def _make(spec: str, target: Any) -> Encoder:
             with explaining_size():
                 made = call_factory("encoder", spec, target, {})
         except ProbingError as error:
-            raise ProbingError(f"{error}{_hint(_takes_words(target))}") from error
+            raise ProbingError(f"{error}{_hint('vocabulary_size' in list_parameters(target))}") from error
     return _check(spec, made)
 
 
@@ -142,14 +141,6 @@ def _check(spec: str, made: Any) -> Encoder:
 
 def _hint(trainable: bool) -> str:
     return ". A torch.nn.Module to be trained needs --fine-tune" if trainable else ""
-
-
-def _takes_words(factory: Any) -> bool:
-    """Return whether a factory takes the arguments of an encoder that is trained with the head."""
-    try:
-        return "vocabulary_size" in inspect.signature(factory).parameters
-    except (TypeError, ValueError):
-        return False
 
 
 def summaries() -> list[tuple[str, str]]:

@@ -204,42 +204,34 @@ def _file_name(layer: int | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Cached:
-    """Facts about an entry, for `probe cache list`."""
+    """Facts about an entry, for `probe cache list`; of a damaged one, only its folder and size."""
 
-    encoder: str
-    version: str
-    task: str
-    sentences: int
-    rows: int
-    """Number of sentences that are embedded."""
-    dim: int
-    layers: int
-    dtype: str
+    folder: Path
     size: int
     """Size in bytes."""
-    folder: Path
+    encoder: str = "?"
+    version: str = "?"
+    task: str = "?"
+    sentences: int = 0
+    rows: int = 0
+    """Number of sentences that are embedded."""
+    dim: int = 0
+    layers: int = 0
+    dtype: str = "?"
 
     @classmethod
     def read(cls, folder: Path) -> Cached:
-        """Return the facts about a folder of the cache; for a damaged one, only its size."""
+        """Return the facts about a folder of the cache."""
         size = sum(path.stat().st_size for path in folder.glob("*.safetensors"))
         try:
             about = json.loads((folder / "about.json").read_text("utf-8"))
             noted = folder / PROGRESS
             progress = json.loads(noted.read_text("utf-8")) if noted.is_file() else {"rows": 0, "dim": 0}
-            layers = len(about["layers"] or [None])
-            facts = (
-                about["encoder"],
-                about["version"],
-                about["task"],
-                about["sentences"],
-                progress["rows"],
-                progress["dim"],
-                layers,
-            )
-            return cls(*facts, about["dtype"], size, folder)
+            facts = {name: about[name] for name in ("encoder", "version", "task", "sentences", "dtype")}
+            facts |= {"rows": progress["rows"], "dim": progress["dim"], "layers": len(about["layers"] or [None])}
+            return cls(folder, size, **facts)
         except (OSError, ValueError, KeyError, TypeError):
-            return cls("?", "?", "?", 0, 0, 0, 0, "?", size, folder)
+            return cls(folder, size)
 
     @property
     def is_complete(self) -> bool:
@@ -292,9 +284,8 @@ def _delete(entry: Cached) -> None:
     lock = _lock_of(entry.folder)
     try:
         with lock.acquire(timeout=0):
-            (entry.folder / "about.json").unlink(
-                missing_ok=True
-            )  # first: without it the entry does not count as complete
+            # First of all this file: without it the entry does not count as complete.
+            (entry.folder / "about.json").unlink(missing_ok=True)
             shutil.rmtree(entry.folder)
             Path(lock.lock_file).unlink(missing_ok=True)
     except Timeout:

@@ -108,9 +108,7 @@ def fit(
     for split in (train, dev):
         split.check(num_classes)
     inputs = Inputs.measure(train.vectors, train.rows, standardise=probe.standardise, device=device)
-    grid = Grid.build(
-        probe, input_dim=train.vectors.shape[1], num_classes=num_classes, seed=seed, device=device
-    )
+    grid = Grid.build(probe, input_dim=train.vectors.shape[1], num_classes=num_classes, seed=seed, device=device)
     shuffler = torch.Generator().manual_seed(seed)
     curves: list[list[Epoch]] = [[] for _ in probe.configurations]
     weights: dict[int, Stack] = {}  # at the best epoch

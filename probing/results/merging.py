@@ -1,4 +1,4 @@
-"""Joins results folders into one, as after runs on several machines; contradictions are refused."""
+"""Results folders are merged into one, for example after runs on several machines; contradictions are refused."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from probing.results.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """What came of a merging, in records."""
+    """Numbers of records after a merge."""
 
     written: int
     there: int
-    """Already in the folder that they were to go to."""
+    """Number of records that were already in the output folder."""
     damaged: int
 
 
 def merge(folders: Sequence[Path], output: Path, *, on_damaged: Callable[[str], None] = lambda line: None) -> Merged:
-    """Write the records of all folders into one; where two contradict each other, nothing is written."""
+    """Write the records of all folders into one; if two contradict each other, nothing is written."""
     chosen: dict[str, dict[Path, tuple[Path, Record]]] = {}
     output = output.resolve()
     store, damaged = Store(output), 0

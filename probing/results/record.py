@@ -28,6 +28,8 @@ ADVICE = ". Delete it and run the cell again"
 POINT = {"epoch", "loss", "dev_accuracy"}
 """Fields of each epoch in a record's curve."""
 
+MAX_RECORD = 1 << 24
+"""Largest record in bytes; one of a test split of a million sentences is smaller."""
 LARGEST = 2**63 - 1
 """Largest whole number in a record; numpy computes with 64 bits."""
 Whole = Annotated[int, Meta(ge=-LARGEST, le=LARGEST)]
@@ -47,7 +49,7 @@ else:
 
 
 class DescriptionLength(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How briefly a model describes the training labels, by online coding (Voita & Titov 2020)."""
+    """Codelength of the training labels by online coding (Voita & Titov 2020)."""
 
     bits: Number
     """Codelength of the labels under the model."""
@@ -116,7 +118,7 @@ OUTCOMES: dict[Measure, type[Outcome]] = {
 
 
 class Timing(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What may differ between two runs of the same cell."""
+    """Facts that may differ between two runs of the same cell."""
 
     seconds: Number
     tokens_per_second: Number
@@ -216,10 +218,13 @@ def _as_json(value: Any) -> Any:
 def read_record(path: Path) -> Record:
     """Read one record; a file that is none is an error that names it."""
     try:
-        content = _parse(read_text(path))
+        content = _parse(read_text(path, limit=MAX_RECORD))
     except ValueError:
         raise ProbingError(f"{path}: not a whole JSON file{ADVICE}") from None
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
+    version = content.get("format") if isinstance(content, dict) else None
+    if type(version) is int and version > FORMAT:
+        raise ProbingError(f"{path}: a record of format {version}, from a newer version of probing. Update probing")
+    if version != FORMAT:
         raise ProbingError(f"{path}: not a result record of format {FORMAT}{ADVICE}")
     try:
         return msgspec.convert(content, RecordFields).make_record()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ from probing.errors import ProbingError
 from probing.experiments.options import SettingOptions
 from probing.experiments.running import Summary
 from tests import studies
-from tests.studies import load, make_settings, start, write_answers
+from tests.studies import load, make_settings, write_answers
+
+start = partial(studies.start, aggregators=["em"])
 
 
 @pytest.fixture
@@ -21,7 +24,7 @@ def task_file(tmp_path: Path) -> Path:
 
 def test_cells_come_seed_by_seed(task_file: Path, tmp_path: Path) -> None:
     options: dict[str, Any] = {"task_files": [task_file], "preset": "mini", "settings": make_settings()}
-    options |= {"results": tmp_path, "display": Display(verbosity=-1)}
+    options |= {"results": tmp_path}
     planned = studies.plan(aggregators=["base", "simple"], seeds=[1, 0, 1], **options)
     assert [item.cell for item in planned.cells] == [
         "answers Base seed 1",
@@ -38,7 +41,7 @@ def test_shards_are_fixed_parts_that_make_the_whole(task_file: Path, tmp_path: P
         "preset": "mini",
         "seeds": range(7),
     }
-    options |= {"results": tmp_path, "display": Display(verbosity=-1)}
+    options |= {"results": tmp_path}
     whole = [item.record for item in studies.plan(**options).cells]
     parts = [[item.record for item in studies.plan(shard=(number, 4), **options).cells] for number in (1, 2, 3, 4)]
     assert sorted(record for part in parts for record in part) == sorted(whole)

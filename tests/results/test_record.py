@@ -13,6 +13,7 @@ from msgspec import structs
 
 from probing.config import PRESETS
 from probing.errors import ProbingError
+from probing.results import record
 from probing.results.identity import FORMAT
 from probing.results.record import Counts, DescriptionLength, pack, read_record
 from probing.results.store import Store
@@ -329,3 +330,16 @@ def test_any_change_to_a_record_is_refused_or_harmless(tmp_path, make_record, da
     except ProbingError:
         return
     assert read_record(store.save(result)) == result
+
+
+def test_a_record_of_a_newer_version_is_named(tmp_path):
+    path = tmp_path / "a--b.json"
+    path.write_text('{"format": 2, "anything": 1}')
+    assert error_of(path) == "a record of format 2, from a newer version of probing. Update probing"
+
+
+def test_a_record_is_not_read_beyond_a_bound(tmp_path, monkeypatch):
+    monkeypatch.setattr(record, "MAX_RECORD", 1 << 10)
+    path = tmp_path / "a--b.json"
+    path.write_text("[" + "0," * 1000 + "0]")
+    assert error_of(path) == "more than 1 KiB. Is it the right file?"

@@ -8,16 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from rich import progress
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 
 from probing.corpus.builders.building import build, choose_tasks
 from probing.corpus.builders.folder import check_output
@@ -87,10 +79,10 @@ def _read(
 def _show_progress() -> Iterator[OnProgress]:
     """Yield a function that shows the progress of each stage on stderr, if it is a terminal."""
     console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    times = (TimeElapsedColumn(), TextColumn("left:"), TimeRemainingColumn())
-    bars = Progress(*columns, *times, console=console, transient=True, disable=not console.is_terminal)
-    rows: dict[str, TaskID] = {}
+    columns = (progress.TextColumn("{task.description}"), progress.BarColumn(), progress.MofNCompleteColumn())
+    times = (progress.TimeElapsedColumn(), progress.TextColumn("left:"), progress.TimeRemainingColumn())
+    bars = progress.Progress(*columns, *times, console=console, transient=True, disable=not console.is_terminal)
+    rows: dict[str, progress.TaskID] = {}
 
     def show(stage: str, done: int, total: int | None) -> None:
         if total is None:  # the number of sentences is unknown; `_read` shows the bytes

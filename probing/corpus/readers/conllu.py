@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import groupby
 from typing import Any
 
 from probing.corpus.readers.parsed_text import BadTreeError, NumberedLines, Parse, ParsedSentence, tokenise
@@ -17,20 +19,10 @@ from probing.corpus.readers.parsed_text import BadTreeError, NumberedLines, Pars
 
 def read_blocks(lines: NumberedLines) -> Iterator[tuple[int, Parse]]:
     """Yield, for each block of a CoNLL-U file, the number of its first line and a function that parses it."""
-    start, block = 0, list[str]()
-    for number, line in lines:
-        if line.strip():
-            start = start if block else number
-            block.append(line)
-        elif block:
-            yield start, _parser("".join(block))
-            block = []
-    if block:
-        yield start, _parser("".join(block))
-
-
-def _parser(block: str) -> Parse:
-    return lambda: parse_block(block)
+    for filled, block in groupby(lines, key=lambda numbered: bool(numbered[1].strip())):
+        if filled:
+            numbers, texts = zip(*block, strict=True)
+            yield numbers[0], partial(parse_block, "".join(texts))
 
 
 @dataclass(slots=True)
@@ -108,15 +100,13 @@ def _join(words: list[_Word], ranges: list[Any]) -> list[_Word]:
         if "".join(words[place - 1].form for place in inside).lower() == row["form"].lower():
             continue
         top = min(inside, key=lambda place: _distance(words, place))
-        joined[first] = _Word(row["form"], *(_values(words[top - 1])))
+        joined[first] = replace(words[top - 1], form=row["form"])
         for place in inside:
             place_of[place] = first
             if place > first:
-                joined.pop(place, None)
-    new_place = {old: new for new, old in enumerate(sorted(joined), 1)} | {0: 0}
-    for place in sorted(joined):
-        joined[place].head = new_place[place_of[joined[place].head]]
-    return [joined[place] for place in sorted(joined)]
+                del joined[place]
+    new_place = {old: new for new, old in enumerate(sorted({0, *joined}))}
+    return [replace(joined[place], head=new_place[place_of[joined[place].head]]) for place in sorted(joined)]
 
 
 def _distance(words: list[_Word], place: int) -> int:
@@ -125,7 +115,3 @@ def _distance(words: list[_Word], place: int) -> int:
     while place := words[place - 1].head:
         distance += 1
     return distance
-
-
-def _values(word: _Word) -> tuple[str, int, str, dict[str, str]]:
-    return word.tag, word.head, word.relation, word.features
