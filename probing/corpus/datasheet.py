@@ -17,13 +17,8 @@ from probing.tasks import SPLITS, Task
 
 MAX_LABELS_LISTED = 30
 """Largest number of labels that the Markdown lists one by one; the JSON always lists all."""
-BASELINES = {
-    "majority": "majority",
-    "length": "length",
-    "target_frequency": "target frequency",
-    "bag_of_words": "bag of words",
-}
-"""Name of a baseline in the JSON -> its column in tables."""
+BASELINES = ("majority", "length", "target_frequency", "bag_of_words")
+"""Names of the baselines, the columns of tables."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +78,7 @@ class Datasheet:
         from tabulate import tabulate
 
         asked = {split: self.options[name] for split, name in SPLITS.items()}
-        header = ["task", "classes", *SPLITS, *BASELINES.values(), "remark"]
+        header = ["task", "classes", *SPLITS, *(name.replace("_", " ") for name in BASELINES), "remark"]
         rows = [
             [
                 sheet.task,

@@ -10,7 +10,7 @@ import contextlib
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NoReturn
@@ -29,7 +29,7 @@ PAUSES = (0.5, 1.0, 2.0)
 """Seconds to wait before each retry, as long as no new bytes arrive."""
 CHUNK = 1 << 14
 """Number of bytes written at a time; an incomplete chunk is lost when the connection breaks."""
-RETRYABLE = frozenset({429, 500, 502, 503, 504})
+RETRYABLE = frozenset({416, 429, 500, 502, 503, 504})
 """HTTP status codes after which the request is tried again."""
 
 Report = Callable[[str], None]
@@ -55,29 +55,25 @@ def fetch(
     for task in tasks:
         if task.blob is None:
             raise ProbingError(f"{task.name} is not among SentEval's files. Build it: see `probe data build --help`")
-    found = {task.name: _find_blob(_place(task, data_dir)) for task in tasks}
+    found = {task: _find_blob(data_dir / task.file_name) for task in tasks}
     if offline:
-        _verify(tasks, data_dir, found, report)
+        _verify(found, data_dir, report)
         return
-    foreign = [_place(task, data_dir) for task in tasks if found[task.name] not in (None, task.blob)]
+    foreign = [str(data_dir / task.file_name) for task, blob in found.items() if blob not in (None, task.blob)]
     if foreign and not force:
         raise ProbingError(
-            f"{', '.join(map(str, foreign))}: not SentEval's file (another git blob id) and not overwritten. "
+            f"{', '.join(foreign)}: not SentEval's file (another git blob id) and not overwritten. "
             "Overwrite it with --force, or name another --data-dir"
         )
     _check_mirror(mirror)
     for number, task in enumerate(tasks, 1):
-        path = _place(task, data_dir)
-        if found[task.name] == task.blob:
+        path = data_dir / task.file_name
+        if found[task] == task.blob:
             report(f"{task.name}: {path} is there and verified")
             continue
         with _show_progress(f"{task.name} ({number}/{len(tasks)})") as advance:
-            size = _fetch_file(f"{mirror.rstrip('/')}/{task.file}.txt", path, str(task.blob), advance)
+            size = _fetch_file(f"{mirror.rstrip('/')}/{path.name}", path, str(task.blob), advance)
         report(f"{task.name}: {path} downloaded and verified ({size / 1e6:.1f} MB)")
-
-
-def _place(task: Task, data_dir: Path) -> Path:
-    return data_dir / f"{task.file}.txt"
 
 
 def _find_blob(path: Path) -> str | None:
@@ -88,10 +84,10 @@ def _find_blob(path: Path) -> str | None:
     return hash_file(path)[1]
 
 
-def _verify(tasks: Sequence[Task], data_dir: Path, found: dict[str, str | None], report: Report) -> None:
+def _verify(found: Mapping[Task, str | None], data_dir: Path, report: Report) -> None:
     bad = []
-    for task in tasks:
-        path, blob = _place(task, data_dir), found[task.name]
+    for task, blob in found.items():
+        path = data_dir / task.file_name
         if blob == task.blob:
             report(f"{task.name}: {path} is there and verified")
             continue
@@ -100,7 +96,7 @@ def _verify(tasks: Sequence[Task], data_dir: Path, found: dict[str, str | None],
         bad.append(path.name)
     if bad:
         raise ProbingError(
-            f"{len(bad)} of {len(tasks)} files are missing or not SentEval's in {data_dir}: {', '.join(bad)}. "
+            f"{len(bad)} of {len(found)} files are missing or not SentEval's in {data_dir}: {', '.join(bad)}. "
             "Run `probe data fetch` without --offline, or put them there by hand"
         )
 
@@ -233,7 +229,6 @@ def _explain_answer(url: str, part: Path, response: Any, file: IO[bytes]) -> NoR
     if response.status_code == 416:
         # The partial file is longer than the whole one, so it is part of another file.
         file.truncate(0)
-        raise InterruptionError(answer)
     if response.status_code in RETRYABLE:
         raise InterruptionError(answer)
     raise ProbingError(
@@ -270,16 +265,11 @@ def _show_progress(title: str) -> Iterator[Advance]:
     from rich import progress
     from rich.console import Console
 
-    columns = (
-        progress.TextColumn("{task.description}"),
-        progress.BarColumn(),
-        progress.DownloadColumn(),
-        progress.TransferSpeedColumn(),
-        progress.TimeRemainingColumn(),
-    )
     console = Console(stderr=True)
+    columns = (progress.TextColumn("{task.description}"), progress.BarColumn(), progress.DownloadColumn())
+    rates = (progress.TransferSpeedColumn(), progress.TimeRemainingColumn())
     with progress.Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal, redirect_stdout=False
+        *columns, *rates, console=console, transient=True, disable=not console.is_terminal, redirect_stdout=False
     ) as bar:
         row = bar.add_task(title, total=None)
         yield lambda done, total: bar.update(row, completed=done, total=total)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from random import Random
 
@@ -31,7 +30,11 @@ def ensure_mini() -> Path:
     folder = cache_folder("mini") / _name_version()
     if os.path.isdir(folder):  # Path.is_dir would raise an error if the cache may not be read
         return folder
-    with _show_status(), new_folder(folder) as temporary:
+    from rich.console import Console
+
+    # Shown only if stderr is a terminal.
+    status = Console(stderr=True).status("making the embedded data (this once)")
+    with status, new_folder(folder) as temporary:
         sheet = builders.build(
             generate(SEED, SENTENCES),
             temporary,
@@ -52,19 +55,9 @@ def sample_task(name: str, count: int, *, seed: int = 0) -> list[tuple[str, list
     task = get_task(name)
     if task not in TASKS:
         raise ProbingError(f"the embedded data has no {task.name}. It has {', '.join(task.name for task in TASKS)}")
-    split = read_task_file(ensure_mini() / f"{task.file}.txt").splits["tr"]
+    split = read_task_file(ensure_mini() / task.file_name).splits["tr"]
     places = Random(seed).sample(range(len(split.labels)), min(count, len(split.labels)))
     return [(split.labels[place], split.sentences[place]) for place in places]
-
-
-def _show_status() -> AbstractContextManager[object]:
-    """Show on stderr, if it is a terminal, that the data is being made."""
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        return nullcontext()
-    return console.status("making the embedded data (this once)")
 
 
 def _name_version() -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 from probing.config import DEFAULT_PRESETS
 from probing.errors import ProbingError
 from probing.storage import parse_json, read_text
-from probing.tasks import COUNTERPARTS, TASKS, Task, get_task, get_tasks, own_task
+from probing.tasks import COUNTERPARTS, TASKS, Task, get_task, get_tasks, is_spelling, own_task
+
+T = TypeVar("T")
 
 DATA_DIR = Path("data/senteval")
 """Default folder of SentEval's files."""
@@ -45,7 +48,7 @@ def choose_source(tasks: Sequence[str], *, data: str | None = None, data_dir: Pa
     if data is not None:
         parts = [part.strip().lower() for name in tasks for part in name.split(",")]
         return _folder(wanted, Path(data), everything="all" in parts)
-    if not any(_path(folder, task).is_file() for task in TASKS):
+    if not any((folder / task.file_name).is_file() for task in TASKS):
         return _mini(wanted, f"no SentEval files in {folder}; `probe data fetch` gets them")
     return _senteval(wanted, folder, f"its files are in {folder}")
 
@@ -54,7 +57,7 @@ def own_files(paths: Iterable[Path]) -> Source:
     """Return a user's own task files as a data set."""
     files: dict[Task, Path] = {}
     for path in paths:
-        task = _task_of_file(path)
+        task = get_task(path.stem) if is_spelling(path.stem) else own_task(path)
         if task.name in [known.name for known in files]:
             raise ProbingError(f"--task-file {path}: there is another file for task {task.name!r}. Rename one of them")
         files[task] = path
@@ -63,30 +66,15 @@ def own_files(paths: Iterable[Path]) -> Source:
     )
 
 
-def _task_of_file(path: Path) -> Task:
-    try:
-        return get_task(path.stem)
-    except ProbingError:
-        return own_task(path)
-
-
-def _path(folder: Path, task: Task) -> Path:
-    return folder / f"{task.file}.txt"
-
-
 def _senteval(wanted: Sequence[Task], folder: Path, reason: str) -> Source:
-    missing = [str(_path(folder, task)) for task in wanted if not _path(folder, task).is_file()]
+    files = {task: folder / task.file_name for task in wanted}
+    missing = [str(path) for path in files.values() if not path.is_file()]
     if missing:
         raise ProbingError(
             f"SentEval's files are not all there: missing {', '.join(missing)}. "
             "Run `probe data fetch`, name the tasks that are there with --task, or use --data mini"
         )
-    return Source(
-        name="senteval",
-        files={task: _path(folder, task) for task in wanted},
-        reason=reason,
-        preset=DEFAULT_PRESETS["senteval"],
-    )
+    return Source(name="senteval", files=files, reason=reason, preset=DEFAULT_PRESETS["senteval"])
 
 
 def _mini(wanted: Sequence[Task], reason: str) -> Source:
@@ -98,7 +86,7 @@ def _mini(wanted: Sequence[Task], reason: str) -> Source:
     folder = ensure_mini()
     return Source(
         name="mini",
-        files={task: _path(folder, task) for task in wanted},
+        files={task: folder / task.file_name for task in wanted},
         reason=reason,
         preset=DEFAULT_PRESETS["mini"],
         datasheet=read_datasheet_identity(folder),
@@ -110,14 +98,14 @@ def _folder(wanted: Sequence[Task], folder: Path, *, everything: bool) -> Source
         raise ProbingError(f"--data {folder}: there is no such data set or folder. Known: senteval, mini, or a folder")
     if everything:
         wanted = [*wanted, *(task for task in COUNTERPARTS if task not in wanted)]
-    files = {task: _path(folder, task) for task in wanted if _path(folder, task).is_file()}
-    missing = [task.name for task in wanted if task not in files and not (everything and task in COUNTERPARTS)]
+    files = {task: path for task in wanted if (path := folder / task.file_name).is_file()}
+    missing = [task for task in wanted if task not in files and not (everything and task in COUNTERPARTS)]
     if missing and not everything:
-        raise ProbingError(f"--data {folder}: no file {', '.join(f'{get_task(name).file}.txt' for name in missing)}")
+        raise ProbingError(f"--data {folder}: no file {', '.join(task.file_name for task in missing)}")
     if not files:
-        names = ", ".join(f"{task.file}.txt" for task in TASKS)
+        names = ", ".join(task.file_name for task in TASKS)
         raise ProbingError(f"--data {folder}: no task file there. Expected some of {names}")
-    reason = "asked for" + (f"; it has no {', '.join(missing)}" if missing else "")
+    reason = "asked for" + (f"; it has no {', '.join(task.name for task in missing)}" if missing else "")
     name = folder.resolve().name
     return Source(
         # A folder that happens to be called mini is not the embedded data set, and no table may say so.
@@ -131,13 +119,21 @@ def _folder(wanted: Sequence[Task], folder: Path, *, everything: bool) -> Source
 
 def read_datasheet_identity(folder: Path) -> str | None:
     """Return the identity that the datasheet of a folder states, or None without a datasheet."""
+    return read_datasheet(folder, _pick_identity)
+
+
+def _pick_identity(sheet: Any) -> str:
+    if not isinstance(sheet["identity"], str):
+        raise TypeError("the identity is a text")
+    return sheet["identity"]
+
+
+def read_datasheet(folder: Path, pick: Callable[[Any], T]) -> T | None:
+    """Return what a function picks from the datasheet of a folder, or None without a datasheet."""
     path = folder / "datasheet.json"
     if not path.is_file():
         return None
     try:
-        identity = parse_json(read_text(path))["identity"]
-    except (ValueError, KeyError, TypeError):
-        identity = None
-    if not isinstance(identity, str):
-        raise ProbingError(f"{path}: not a datasheet of `probe data build`. Remove it or build again")
-    return identity
+        return pick(parse_json(read_text(path)))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise ProbingError(f"{path}: not a datasheet of `probe data build`. Remove it or build again") from None

@@ -6,6 +6,7 @@ Shapes: B sentences of a batch, L the longest of them in pieces, d the model's w
 from __future__ import annotations
 
 import importlib.metadata
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ def make_recipe(target: str, *, layer: str, pooling: str) -> Recipe:
         library = importlib.metadata.version("transformers")
         num_layers = count_layers(AutoConfig.from_pretrained(target))
     layers = choose_layers(spec, layer, num_layers)
+    load = partial(HuggingFaceEncoder.load, target, layers, pooling)
     return Recipe(
         name=f"huggingface:{full_name(target)}",
         label=short_name(target),
@@ -39,8 +41,8 @@ def make_recipe(target: str, *, layer: str, pooling: str) -> Recipe:
         settings={"pooling": pooling},
         layers=layers,
         all_layers=choose_layers(spec, "all", num_layers),
-        load=lambda device: HuggingFaceEncoder.load(target, layers, pooling, device),
-        load_untrained=lambda device, seed: HuggingFaceEncoder.load(target, layers, pooling, device, weights_seed=seed),
+        load=load,
+        load_untrained=load,
     )
 
 
@@ -82,13 +84,7 @@ class HuggingFaceEncoder:
 
     @classmethod
     def load(
-        cls,
-        target: str,
-        layers: tuple[int, ...],
-        pooling: str,
-        device: torch.device,
-        *,
-        weights_seed: int | None = None,
+        cls, target: str, layers: tuple[int, ...], pooling: str, device: torch.device, weights_seed: int | None = None
     ) -> HuggingFaceEncoder:
         """Load a model and its tokenizer; with a seed, its weights are drawn anew."""
         spec = f"huggingface:{target}"

@@ -28,8 +28,8 @@ def make_recipe(target: str) -> Recipe:
         name=f"sentence-transformers:{full_name(model)}",
         label=short_name(model),
         version=f"{version}; sentence-transformers {library}",
-        load=lambda device: _load(model, device),
-        load_untrained=lambda device, seed: _load(model, device, weights_seed=seed),
+        load=partial(_load, model),
+        load_untrained=partial(_load, model),
     )
 
 
@@ -40,7 +40,7 @@ def _find_model(spec: str, target: str) -> tuple[str, str]:
     return find_on_hub(spec, [target] if "/" in target else [f"{OWNER}/{target}", target], FILES)
 
 
-def _load(target: str, device: torch.device, *, weights_seed: int | None = None) -> FunctionEncoder:
+def _load(target: str, device: torch.device, weights_seed: int | None = None) -> FunctionEncoder:
     """Load a model; with a seed, its weights are drawn anew."""
     spec = f"sentence-transformers:{target}"
     with loading(spec, extra="sentence-transformers"):

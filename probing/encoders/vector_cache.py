@@ -131,7 +131,7 @@ def embed(
 @contextmanager
 def _lock(partial: Path, what: str) -> Iterator[None]:
     """Keep other processes from the same vectors; wait if another one is computing them."""
-    lock = _lock_of(partial)
+    lock = FileLock(f"{partial}.lock")
     with writing(partial.parent, "vectors"):
         partial.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -142,10 +142,6 @@ def _lock(partial: Path, what: str) -> Iterator[None]:
     with held:
         yield
         Path(lock.lock_file).unlink(missing_ok=True)  # after a failure it stays: another process may be waiting for it
-
-
-def _lock_of(partial: Path) -> FileLock:
-    return FileLock(f"{partial}.lock")
 
 
 @contextmanager
@@ -281,7 +277,7 @@ def forget_vectors(version: str) -> None:
 
 
 def _delete(entry: Cached) -> None:
-    lock = _lock_of(entry.folder)
+    lock = FileLock(f"{entry.folder}.lock")
     try:
         with lock.acquire(timeout=0):
             # First of all this file: without it the entry does not count as complete.

@@ -6,7 +6,7 @@ Shapes: T tokens of the batch laid end to end, B sentences, L the longest senten
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -19,21 +19,12 @@ SENTENCES_OF_A_VIEW = 16
 
 
 @dataclass(frozen=True, slots=True)
-class View:
-    """Some sentences of similar length, padded to the longest of them; mask: (sentences, 1, 1, longest)."""
-
-    size: int
-    """Padding included."""
-    longest: int
-    mask: Tensor
-
-
-@dataclass(frozen=True, slots=True)
 class Packing:
     """Places of packed tokens in their sentences.
 
     positions: (T,), its place; mask: (B, 1, 1, L), True at tokens; rows: (T,), its sentence; lengths: (B,).
-    Attention pads less: `places`: (T,) are the tokens' places in the views, one after the other.
+    Attention pads less, in views of some sentences of similar length: `views` are their masks, (sentences, 1, 1,
+    longest), and `places`: (T,) are the tokens' places in the views, one after the other.
     """
 
     positions: Tensor
@@ -41,7 +32,7 @@ class Packing:
     mask: Tensor
     lengths: Tensor
     places: Tensor
-    views: tuple[View, ...]
+    views: tuple[Tensor, ...]
 
     @classmethod
     def build(cls, rows: Tensor, positions: Tensor, lengths: Tensor, longest: int) -> Packing:
@@ -52,18 +43,16 @@ class Packing:
         for part in lengths.argsort(stable=True).tensor_split(max(1, len(lengths) // SENTENCES_OF_A_VIEW)):
             width = int(lengths[part[-1]])
             first_places[part] = taken + width * torch.arange(len(part))
-            views.append(View(len(part) * width, width, mask[part, None, None, :width]))
-            taken += len(part) * width
+            views.append(mask[part, None, None, :width])
+            taken += views[-1].numel()
         places = first_places[rows] + positions
         return cls(positions, rows, mask[:, None, None, :], lengths, places, tuple(views))
 
     def map(self, move: Callable[[Tensor], Tensor]) -> Packing:
         """Return it with every tensor moved, as to another device."""
-        positions, rows, mask, lengths, places = map(
-            move, (self.positions, self.rows, self.mask, self.lengths, self.places)
-        )
-        views = tuple(replace(view, mask=move(view.mask)) for view in self.views)
-        return Packing(positions, rows, mask, lengths, places, views)
+        tensors = (self.positions, self.rows, self.mask, self.lengths, self.places)
+        positions, rows, mask, lengths, places = map(move, tensors)
+        return Packing(positions, rows, mask, lengths, places, tuple(map(move, self.views)))
 
 
 class SelfAttention(nn.Module):
@@ -93,11 +82,11 @@ class SelfAttention(nn.Module):
     def heads(self, hidden_Td: Tensor, packing: Packing) -> Tensor:
         """Return the heads' outputs O_1 … O_H as (T, H, d/H)."""
         packed = self.query_key_value(hidden_Td)
-        sizes = [view.size for view in packing.views]
+        sizes = [mask.numel() for mask in packing.views]
         padded = packed.new_zeros(sum(sizes), packed.shape[-1]).index_copy_(0, packing.places, packed)
         outputs = []
-        for view, part in zip(packing.views, padded.split(sizes), strict=True):
-            query, key, value = part.view(-1, view.longest, 3, self.num_heads, self.head_dim).permute(2, 0, 3, 1, 4)
-            output_BHLd = functional.scaled_dot_product_attention(query, key, value, attn_mask=view.mask)
-            outputs.append(output_BHLd.transpose(1, 2).reshape(view.size, self.num_heads, self.head_dim))
+        for mask, part in zip(packing.views, padded.split(sizes), strict=True):
+            query, key, value = part.view(-1, mask.shape[3], 3, self.num_heads, self.head_dim).permute(2, 0, 3, 1, 4)
+            output_BHLd = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+            outputs.append(output_BHLd.transpose(1, 2).reshape(mask.numel(), self.num_heads, self.head_dim))
         return torch.cat(outputs).index_select(0, packing.places)

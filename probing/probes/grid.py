@@ -33,15 +33,7 @@ class Grid:
     """Whether compiled kernels may be used."""
 
     @classmethod
-    def build(
-        cls,
-        probe: Probe,
-        *,
-        input_dim: int,
-        num_classes: int,
-        seed: int,
-        device: torch.device,
-    ) -> Grid:
+    def build(cls, probe: Probe, *, input_dim: int, num_classes: int, seed: int, device: torch.device) -> Grid:
         """Make a probe's classifiers, those of a size with the same weights."""
         sizes: dict[int, dict[int, Configuration]] = {}
         for number, configuration in enumerate(probe.configurations):

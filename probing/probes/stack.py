@@ -32,13 +32,7 @@ class Stack:
 
     @classmethod
     def build(
-        cls,
-        members: Mapping[int, Configuration],
-        *,
-        input_dim: int,
-        num_classes: int,
-        seed: int,
-        device: torch.device,
+        cls, members: Mapping[int, Configuration], *, input_dim: int, num_classes: int, seed: int, device: torch.device
     ) -> Stack:
         """Make classifiers, by their numbers in the grid, that start with the same weights, as torch.nn.Linear does."""
         generator = torch.Generator().manual_seed(seed)

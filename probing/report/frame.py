@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -12,48 +12,38 @@ from probing.report.significance import Analysis, analyse_groups
 from probing.results import DescriptionLength, Record
 from probing.tasks import TASKS
 
-COLUMNS = (
-    "data",
-    "data_sha256",
-    "datasheet",
-    "preset",
-    "task",
-    "family",
-    "model",
-    "label",
-    "seed",
-    "status",
-    "test_accuracy",
-    "dev_accuracy",
-    "majority_accuracy",
-    "best_epoch",
-    "epochs",
-    "parameters",
-    "seconds",
-    "tokens_per_second",
-    "finished_at",
-    "settings",
-    "error",
-    "key",
-    "mean_accuracy",
-    "low",
-    "high",
-    "best",
-    "compared_with",
-    "p",
-    "p_holm",
-    "measure",
-    "control_accuracy",
-    "selectivity",
-    "codelength",
-    "uniform_codelength",
-    "compression",
-)
-"""Columns of the long form.
+COLUMNS: Mapping[str, Callable[[Record], Any] | None] = {
+    "data": lambda record: record.identity.data.name,
+    "data_sha256": lambda record: record.identity.data.sha256,
+    "datasheet": lambda record: record.identity.data.datasheet,
+    "preset": lambda record: record.identity.preset,
+    "task": lambda record: record.identity.task,
+    "family": lambda record: record.identity.family,
+    "model": lambda record: record.identity.model.name,
+    "label": lambda record: record.identity.model.label,
+    "seed": lambda record: record.identity.seed,
+    "status": lambda record: record.status,
+    "test_accuracy": lambda record: record.scores and record.scores.test_accuracy,
+    "dev_accuracy": lambda record: record.scores and record.scores.dev_accuracy,
+    "majority_accuracy": lambda record: record.scores and record.scores.majority_accuracy,
+    "best_epoch": lambda record: record.scores and record.scores.best_epoch,
+    "epochs": lambda record: record.scores and len(record.scores.curve),
+    "parameters": lambda record: record.scores and record.scores.parameters,
+    "seconds": lambda record: record.timing.seconds,
+    "tokens_per_second": lambda record: record.timing.tokens_per_second,
+    "finished_at": lambda record: record.timing.finished_at,
+    "settings": lambda record: record.identity.settings,
+    "error": lambda record: record.error,
+    "key": lambda record: record.key,
+    **dict.fromkeys(("mean_accuracy", "low", "high", "best", "compared_with", "p", "p_holm")),
+    "measure": lambda record: record.identity.measure,
+    **dict.fromkeys(("control_accuracy", "selectivity", "codelength", "uniform_codelength", "compression")),
+}
+"""Columns of the long form, each with the function that computes it from a record.
 
-From `mean_accuracy` on, a column describes one model on one task over all its seeds, not the row's seed alone.
-Records of the other measures have rows as well: there the test accuracy is the one on random labels, and the
-codelengths are those of the row's seed.
+Columns without a function describe one model on one task over all its seeds, not the row's seed alone. Records of the
+other measures have rows as well: there the test accuracy is the one on random labels, and the codelengths are those of
+the row's seed.
 """
 
 
@@ -65,9 +55,8 @@ def make_frame(records: Sequence[Record], *, against_paper: bool = False, refere
     described: dict[int, dict[str, Any]] = {}
     for analysis in analyse_groups(group_results(records), reference):
         described |= _describe_results(analysis)
-    frame = pd.DataFrame(
-        [_make_row(record) | described.get(id(record), {}) for record in records], columns=list(COLUMNS)
-    )
+    rows = [_make_row(record) | described.get(id(record), {}) for record in records]
+    frame = pd.DataFrame(rows, columns=list(COLUMNS))
     # Failed cells have no scores; whole numbers stay whole numbers beside a missing one.
     frame = frame.astype(dict.fromkeys(("best_epoch", "epochs", "parameters"), "Int64"))
     if against_paper:
@@ -91,12 +80,9 @@ def make_wide_frame(records: Sequence[Record]) -> pd.DataFrame:
 
 def _list_paper_accuracies(records: Sequence[Record]) -> list[float | None]:
     """Return the paper's figure for each record, None where it has none."""
-    printed = {(task.name, model): figure for task in TASKS for model, figure in task.paper.items()}
+    printed = {(task.name, model, "accuracy"): figure for task in TASKS for model, figure in task.paper.items()}
     identities = [record.identity for record in records]
-    return [
-        printed.get((identity.task, identity.model.name)) if identity.measure == "accuracy" else None
-        for identity in identities
-    ]
+    return [printed.get((identity.task, identity.model.name, identity.measure)) for identity in identities]
 
 
 def _describe_results(analysis: Analysis) -> dict[int, dict[str, Any]]:
@@ -129,35 +115,7 @@ def _describe_length(length: DescriptionLength | MeanDescriptionLength) -> dict[
 
 def _make_row(record: Record) -> dict[str, Any]:
     """Return the columns that describe one record alone."""
-    identity, timing, scores = record.identity, record.timing, record.scores
-    row: dict[str, Any] = {
-        "data": identity.data.name,
-        "data_sha256": identity.data.sha256,
-        "datasheet": identity.data.datasheet,
-        "preset": identity.preset,
-        "task": identity.task,
-        "family": identity.family,
-        "model": identity.model.name,
-        "label": identity.model.label,
-        "seed": identity.seed,
-        "status": record.status,
-        "seconds": timing.seconds,
-        "tokens_per_second": timing.tokens_per_second,
-        "finished_at": timing.finished_at,
-        "settings": identity.settings,
-        "error": record.error,
-        "key": record.key,
-        "measure": identity.measure,
-    }
-    if scores is not None:
-        row |= {
-            "test_accuracy": scores.test_accuracy,
-            "dev_accuracy": scores.dev_accuracy,
-            "majority_accuracy": scores.majority_accuracy,
-            "best_epoch": scores.best_epoch,
-            "epochs": len(scores.curve),
-            "parameters": scores.parameters,
-        }
-        if scores.description is not None:
-            row |= _describe_length(scores.description)
+    row = {column: compute(record) for column, compute in COLUMNS.items() if compute}
+    if record.scores and record.scores.description:
+        row |= _describe_length(record.scores.description)
     return row

@@ -158,23 +158,22 @@ def compare(first: Sample, second: Sample, *, stream: int = 0) -> Comparison:
     if sizes[0] != sizes[1]:
         raise ValueError(f"paired models must answer the same sentences. Got {sizes[0]} and {sizes[1]}")
     values, counts = count_differences(first, second)
-    several = [len(sample.right) > 1 for sample in pair]
+    several = [(place, sample) for place, sample in enumerate(pair, 1) if len(sample.right) > 1]
     sentences = Sentences(values, counts, first.residual + second.residual)
 
     def draw_deviations() -> Floats:
         deviations = sentences.draw((stream,))
-        for place, sample in enumerate(pair, 1):
-            if several[place - 1]:
-                deviations += resample_seeds(sample, (stream, place))
+        for place, sample in several:
+            deviations += resample_seeds(sample, (stream, place))
         return deviations
 
     return Comparison(
         difference=first.mean - second.mean,
-        test="bootstrap" if all(several) else "randomisation" if any(several) else "mcnemar",
+        test="bootstrap" if len(several) == 2 else "randomisation" if several else "mcnemar",
         draw_deviations=draw_deviations,
-        parts=(*(sample.seed_part for sample in pair if len(sample.right) > 1), sentences.part),
+        parts=(*(sample.seed_part for _, sample in several), sentences.part),
         draw_swapped=lambda: swap_answers(values, counts, (stream, 0)),
-        discordant=None if any(several) else (int(counts[values > 0].sum()), int(counts[values < 0].sum())),
+        discordant=None if several else (int(counts[values > 0].sum()), int(counts[values < 0].sum())),
         differing=int(counts[values != 0].sum()),
         squares=float(counts @ values**2) / sizes[0] ** 2,
     )

@@ -17,7 +17,10 @@ class Optimizer:
     """
 
     def __init__(self, model: nn.Module, *, learning_rate: float, warmup_steps: int, clip_norm: float) -> None:
-        self.moments = [_Moments(parameter) for parameter in model.parameters() if parameter.requires_grad]
+        self.parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+        self.means, self.squares = ([torch.zeros_like(each) for each in self.parameters] for _ in range(2))
+        self.counts = [torch.zeros((), device=each.device) for each in self.parameters]
+        """How often each parameter had a gradient."""
         self.peak, self.warmup_steps, self.clip_norm = learning_rate, warmup_steps, clip_norm
         self.steps = 0
 
@@ -29,11 +32,11 @@ class Optimizer:
 
     def step(self, loss: Tensor) -> None:
         """Move the weights down the loss's gradient."""
-        for each in self.moments:
-            each.parameter.grad = None
+        for parameter in self.parameters:
+            parameter.grad = None
         loss.backward()
         if self.clip_norm:
-            nn.utils.clip_grad_norm_([each.parameter for each in self.moments], self.clip_norm)
+            nn.utils.clip_grad_norm_(self.parameters, self.clip_norm)
         self._move()
         self.steps += 1
 
@@ -41,8 +44,8 @@ class Optimizer:
         """Return the moments of each parameter, by its number."""
         return {
             f"{name}.{place}": tensor
-            for place, each in enumerate(self.moments)
-            for name, tensor in (("mean", each.mean), ("square", each.square), ("steps", each.steps))
+            for name, tensors in (("mean", self.means), ("square", self.squares), ("steps", self.counts))
+            for place, tensor in enumerate(tensors)
         }
 
     def restore(self, tensors: Mapping[str, Tensor], steps: int) -> None:
@@ -53,17 +56,19 @@ class Optimizer:
 
     @torch.no_grad()
     def _move(self) -> None:
-        moments = [each for each in self.moments if each.parameter.grad is not None]
-        gradients = [each.parameter.grad for each in moments if each.parameter.grad is not None]
-        steps = [each.steps for each in moments]
-        torch._foreach_add_(steps, 1)
+        gradients = {place: each.grad for place, each in enumerate(self.parameters) if each.grad is not None}
+        parameters, means, squares, counts = (
+            [tensors[place] for place in gradients]
+            for tensors in (self.parameters, self.means, self.squares, self.counts)
+        )
+        torch._foreach_add_(counts, 1)
         torch._fused_adam_(
-            [each.parameter for each in moments],
-            gradients,
-            [each.mean for each in moments],
-            [each.square for each in moments],
+            parameters,
+            list(gradients.values()),
+            means,
+            squares,
             [],
-            steps,
+            counts,
             lr=self.learning_rate,
             beta1=0.9,
             beta2=0.98,
@@ -72,12 +77,3 @@ class Optimizer:
             amsgrad=False,
             maximize=False,
         )
-
-
-class _Moments:
-    """A parameter, the running means of its gradient and of the square, and how often it had a gradient."""
-
-    def __init__(self, parameter: nn.Parameter) -> None:
-        self.parameter = parameter
-        self.mean, self.square = torch.zeros_like(parameter), torch.zeros_like(parameter)
-        self.steps = torch.zeros((), device=parameter.device)

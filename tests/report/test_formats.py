@@ -163,7 +163,7 @@ def test_csv_can_be_read_back(make_record, change):
     rows = list(csv.DictReader(io.StringIO(render(records, "csv"), newline="")))
     assert len(rows) == len(records)
     for row, record in zip(rows, records, strict=True):
-        assert tuple(row) == COLUMNS
+        assert tuple(row) == tuple(COLUMNS)
         assert row["label"] == record.identity.model.label
         assert row["error"] == (record.error or "")
         assert json.loads(row["settings"]) == record.identity.settings
@@ -178,7 +178,7 @@ def test_json_can_be_read_back(make_record, change):
     rows = json.loads(render(records, "json"))
     assert len(rows) == len(records)
     for row, record in zip(rows, records, strict=True):
-        assert tuple(row) == COLUMNS
+        assert tuple(row) == tuple(COLUMNS)
         assert row["label"] == record.identity.model.label
         assert row["settings"] == record.identity.settings
     assert rows[0]["test_accuracy"] == pytest.approx(100 / 3, abs=1e-12)

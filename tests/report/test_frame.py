@@ -9,7 +9,7 @@ from probing.results import DescriptionLength
 
 def test_one_row_per_record_with_stable_columns(make_record):
     frame = make_frame([make_record(), make_record("WC", "base", 60.5, seed=3)])
-    assert tuple(frame.columns) == COLUMNS
+    assert tuple(frame.columns) == tuple(COLUMNS)
     assert len(frame) == 2
     row = frame.iloc[1]
     assert (row.data, row.preset, row.task, row.family) == ("mini", "mini", "WC", "surface")

@@ -2,5 +2,3 @@
 
 from probing.corpus.builders.building import build, choose_tasks
 from probing.corpus.builders.files import build_files
-
-__all__ = ["build", "build_files", "choose_tasks"]

@@ -44,7 +44,9 @@ class Finding:
 
 def check_rules(content: Content, severity: Severity) -> Iterator[Finding]:
     """Yield the rules that a file breaks, with the given severity, and notes on those that cannot be checked."""
-    yield from _check_classes(content)
+    expected, found = content.task.classes, len(content.counts["tr"])
+    if expected and found != expected:
+        yield Finding("note", "classes", f"{found} classes; SentEval's file has {expected}")
     if content.task.name not in UNBALANCED:
         # A user's own task need not be balanced.
         yield from _check_balance(content, "note" if content.task.family == "own" else severity)
@@ -53,12 +55,6 @@ def check_rules(content: Content, severity: Severity) -> Iterator[Finding]:
         yield from special(content, severity)
     if content.task.name in TARGET_FORMS:
         yield from _check_forms(content, severity)
-
-
-def _check_classes(content: Content) -> Iterator[Finding]:
-    expected, found = content.task.classes, len(content.counts["tr"])
-    if expected and found != expected:
-        yield Finding("note", "classes", f"{found} classes; SentEval's file has {expected}")
 
 
 def _check_balance(content: Content, severity: Severity) -> Iterator[Finding]:

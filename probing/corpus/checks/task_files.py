@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,9 @@ from typing import Any
 from probing.corpus.baselines import find_majority
 from probing.corpus.checks.content import Content, read_content
 from probing.corpus.checks.rules import Finding, Severity, check_rules
+from probing.corpus.source import read_datasheet
 from probing.errors import ProbingError
-from probing.storage import hash_file, parse_json, read_text
+from probing.storage import hash_file
 from probing.tasks import COUNTERPARTS, SPLITS, TASKS, own_task
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
@@ -80,7 +82,7 @@ def _find_files(path: Path) -> list[Path]:
         raise ProbingError(f"{path}: a pipe or a device, not a file. Save its output as a file, and name that")
     if not path.is_dir():
         raise ProbingError(f"{path}: there is no such file or folder. Name task files, or a folder of them")
-    names = [f"{task.file}.txt" for task in TASKS + COUNTERPARTS]
+    names = [task.file_name for task in TASKS + COUNTERPARTS]
     files = [path / name for name in names if (path / name).is_file()]
     if not files:
         raise ProbingError(f"{path}: no task file there. Expected some of {', '.join(names)}; or name the files")
@@ -91,16 +93,16 @@ def check_file(path: Path) -> FileReport:
     """Check one task file."""
     task = next((task for task in TASKS + COUNTERPARTS if task.file == path.stem), None) or own_task(path)
     sha256, blob = hash_file(path)
-    sheet = _read_sheet(path)
+    sheet = read_datasheet(path.parent, partial(_find_entry, name=path.name))
     described = None if sheet is None else sheet.get("sha256") == sha256
     content = read_content(path, task, sheet.get("targets") if sheet is not None and described else None)
     majority = find_majority(content.counts["tr"]) if content.counts["tr"] else None
     lengths = [length for _, length in content.sizes]
-    findings = [
-        *_find(content),
-        *_find_changes(described),
-        *check_rules(content, "note" if blob == task.blob else "warning"),
-    ]
+    findings = [*_find(content)]
+    if described is False:
+        message = "describes another version of this file (another SHA-256). Build again, or remove the datasheet"
+        findings.append(Finding("warning", "datasheet", message))
+    findings += check_rules(content, "note" if blob == task.blob else "warning")
     return FileReport(
         path=str(path),
         task=task.name,
@@ -121,27 +123,13 @@ def check_file(path: Path) -> FileReport:
     )
 
 
-def _read_sheet(path: Path) -> dict[str, Any] | None:
-    """Return the entry of a task file in the datasheet of its folder, if there is one."""
-    file = path.with_name("datasheet.json")
-    if not file.is_file():
-        return None
-    try:
-        sheets = [dict(sheet) for sheet in parse_json(read_text(file))["tasks"]]
-        found = next((sheet for sheet in sheets if sheet["file"] == path.name), None)
-        if found is not None and not all(
-            isinstance(form, str) for forms in found.get("targets", {}).values() for form in forms
-        ):
-            raise TypeError("target forms are words")
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise ProbingError(f"{file}: not a datasheet of `probe data build`. Remove it or build again") from None
-    return found
-
-
-def _find_changes(described: bool | None) -> Iterator[Finding]:
-    if described is False:
-        message = "describes another version of this file (another SHA-256). Build again, or remove the datasheet"
-        yield Finding("warning", "datasheet", message)
+def _find_entry(datasheet: Any, name: str) -> dict[str, Any] | None:
+    """Return the entry of a task file in a datasheet, if there is one."""
+    sheets = [dict(sheet) for sheet in datasheet["tasks"]]
+    found = next((sheet for sheet in sheets if sheet["file"] == name), {})
+    if not all(isinstance(form, str) for forms in found.get("targets", {}).values() for form in forms):
+        raise TypeError("target forms are words")
+    return found or None
 
 
 def _find(content: Content) -> Iterator[Finding]:
@@ -184,13 +172,11 @@ def _find_repeats(content: Content) -> Iterator[Finding]:
 def render(report: FileReport) -> str:
     """Return the report on one file as text."""
     known = {True: "SentEval's file, verified", False: "not SentEval's file", None: "not a task of SentEval"}
-    sheets = {True: "; described by datasheet.json", False: "", None: ""}
-    sizes = {split: sum(counts.values()) for split, counts in report.counts.items()}
-    classes = len(report.counts["tr"])
+    described = "; described by datasheet.json" if report.datasheet else ""
     rows = [
-        ("origin", f"{known[report.senteval]} (git blob {report.blob}){sheets[report.datasheet]}"),
-        ("size", ", ".join(f"{split} {size}" for split, size in sizes.items())),
-        ("classes", f"{classes}" + _describe_shares(report)),
+        ("origin", f"{known[report.senteval]} (git blob {report.blob}){described}"),
+        ("size", ", ".join(f"{split} {sum(counts.values())}" for split, counts in report.counts.items())),
+        ("classes", f"{len(report.counts['tr'])}{_describe_shares(report)}"),
         ("majority", _describe_majority(report)),
         ("length", f"{report.shortest} to {report.longest} tokens"),
         *((finding.severity, f"{finding.check}: {finding.message}") for finding in report.findings),

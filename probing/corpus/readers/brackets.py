@@ -28,8 +28,7 @@ ADVERBIAL = "NP-ADV"
 _ADVERBIAL_FUNCTIONS = frozenset(["TMP", "EXT", "ADV", "LOC", "MNR", "DIR", "VOC"])
 _OUTER = re.compile(r"\(\s*(\(|(ROOT|TOP|S1|VROOT)[\s(])")
 _BRACKET = re.compile(r"[()]")
-_ESCAPES = dict(zip(["-LRB-", "-RRB-", "-LCB-", "-RCB-", "-LSB-", "-RSB-", "``", "''"], '(){}[]""', strict=True))
-"""Token in the file -> token as written."""
+_ESCAPES = {"-LRB-": "(", "-RRB-": ")", "-LCB-": "{", "-RCB-": "}", "-LSB-": "[", "-RSB-": "]", "``": '"', "''": '"'}
 
 
 def read_brackets(lines: NumberedLines) -> Iterator[tuple[int, Parse]]:

@@ -7,7 +7,6 @@ tag, head and relation of that one of its words which is nearest to the root (th
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -42,7 +41,7 @@ def parse_block(block: str) -> ParsedSentence:
     from conllu.exceptions import ParseException
 
     try:
-        rows = [row for sentence in conllu.parse_incr(io.StringIO(block)) for row in sentence]
+        rows = [row for sentence in conllu.parse(block) for row in sentence]
     except (ParseException, ValueError) as error:
         raise BadTreeError(f"not CoNLL-U ({str(error).splitlines()[0]})") from None
     words = [_read_word(row) for row in rows if isinstance(row["id"], int)]

@@ -10,11 +10,11 @@ def all_verbs() -> list[verbs.Verb]:
     lists += [choice.items for choice in verbs.INTRANSITIVES.values()]
     lists += [tuple(compound.verb for compound in choice.items) for choice in verbs.PREPOSITIONALS.values()]
     lists.append(tuple(compound.verb for compound in verbs.PARTICLES.items))
-    for words in (
+    for choice in (
         verbs.STATES, verbs.TELLING, verbs.WISHES, verbs.ORDERS, verbs.HABITS, verbs.PERCEPTION,
         verbs.GIFTS, verbs.MOTION, verbs.POSTURE, verbs.SEEMING,
     ):  # fmt: skip
-        lists.append(tuple(verbs.inflect_all(words)))
+        lists.append(choice.items)
     return [verb for items in lists for verb in items]
 
 
