@@ -6,7 +6,6 @@ filled its name ends in `.partial`, so that an interrupted embedding goes on whe
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import os
@@ -26,7 +25,7 @@ from probing.encoders.encoder import Recipe, as_matrix
 from probing.encoders.senteval import BatcherEncoder
 from probing.encoders.vector_files import PROGRESS, VectorFiles
 from probing.errors import ProbingError
-from probing.storage import cache_folder, write_atomically, writing
+from probing.storage import cache_folder, hash_json, write_atomically, writing
 from probing.tasks import SPLITS, IndexedTask, Task, iterate_lines
 
 FORMAT = 2
@@ -65,8 +64,7 @@ class Entry:
     @classmethod
     def _of_layers(cls, about: Mapping[str, Any], layers: tuple[int, ...] | None) -> Entry:
         about = {**about, "layers": layers and list(layers)}
-        key = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
-        return cls(cache_folder("vectors") / key[:32], about)
+        return cls(cache_folder("vectors") / hash_json(about)[:32], about)
 
     @property
     def partial(self) -> Path:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from probing.report.grouping import MeanDescriptionLength, group_results
+from probing.report.grouping import group_results
 from probing.report.significance import Analysis, analyse_groups
 from probing.results import DescriptionLength, Record
 from probing.tasks import TASKS
@@ -108,7 +108,7 @@ def _describe_results(analysis: Analysis) -> dict[int, dict[str, Any]]:
     return described
 
 
-def _describe_length(length: DescriptionLength | MeanDescriptionLength) -> dict[str, Any]:
+def _describe_length(length: DescriptionLength) -> dict[str, Any]:
     """Return the columns of a description length, in bits."""
     return {"codelength": length.bits, "uniform_codelength": length.uniform_bits, "compression": length.compression}
 

@@ -6,21 +6,23 @@ Results of different data, or of different presets, never share a table.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
 from probing.errors import ProbingError, unknown
 from probing.registry import AGGREGATORS
 from probing.results import UNTRAINED, DescriptionLength, Record, Scores, Store
-from probing.statistics import Interval, Right, Sample, accuracy_interval, difference_interval, wilson_interval
+from probing.statistics import Interval, Sample, accuracy_interval, difference_interval, wilson_interval
 from probing.tasks import COUNTERPARTS, FAMILIES, TASKS
 
 AVERAGE = "Avg."
 """Name of the column that follows the tasks."""
 
+Key = TypeVar("Key", bound=Hashable)
 ModelKey = tuple[str, str, str]
 """Registered name, version and settings of a model; records that share all three share a row."""
 
@@ -35,15 +37,13 @@ class TaskResult:
     """Scores of the records, in the same order."""
     sample: Sample
     """Right and wrong answers of all seeds, from which intervals and paired tests are computed."""
-    gold: tuple[tuple[str, ...], bytes]
-    """Labels, and the index of each test sentence's label as int32; two models are compared only if both agree."""
     interval: Interval
     """95 % interval of the accuracy, as a share."""
 
     @property
-    def right(self) -> Right:
-        """Whether each answer is right, of shape (seeds, sentences)."""
-        return self.sample.right
+    def gold(self) -> tuple[list[str], Sequence[int]]:
+        """Labels, and the index of each test sentence's label; two models are compared only if both agree."""
+        return list(self.scores[0].classes), self.scores[0].gold
 
     @property
     def accuracy(self) -> float:
@@ -58,22 +58,7 @@ class TaskResult:
     @property
     def majority_interval(self) -> Interval:
         """95 % interval of the majority baseline, as a share."""
-        return wilson_interval(self.majority / 100, self.right.shape[1])
-
-
-@dataclass(frozen=True, slots=True)
-class MeanDescriptionLength:
-    """Description length of one task's training labels under one model, the mean over seeds."""
-
-    bits: float
-    """Codelength of the labels under the model."""
-    uniform_bits: float
-    """Codelength of the labels under the uniform code."""
-
-    @property
-    def compression(self) -> float:
-        """Uniform codelength divided by the model's own."""
-        return self.uniform_bits / self.bits if self.bits else 1.0
+        return wilson_interval(self.majority / 100, len(self.scores[0].gold))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,12 +73,12 @@ class ModelResults:
     """Records of accuracy, failed ones included."""
     results: Mapping[str, TaskResult]
     """Result on each task; a task without a finished record is missing."""
-    other_records: Sequence[Record] = ()
+    other_records: Sequence[Record]
     """Records of the other measures, failed ones included."""
-    controls: Mapping[str, TaskResult] = field(default_factory=dict)
+    controls: Mapping[str, TaskResult]
     """Result on each task when its labels are random."""
-    descriptions: Mapping[str, MeanDescriptionLength] = field(default_factory=dict)
-    """Description length of each task's labels."""
+    descriptions: Mapping[str, DescriptionLength]
+    """Description length of each task's labels, the mean over seeds."""
 
     def compute_selectivity(self, task: str) -> float | None:
         """Return accuracy - control accuracy in percentage points, or None unless both have been measured."""
@@ -206,7 +191,7 @@ def _order_tasks(records: Sequence[Record]) -> dict[str, str]:
 
 def _make_models(records: Sequence[Record], other_records: Sequence[Record]) -> list[ModelResults]:
     """Return the rows of a table, in its order."""
-    by_model, others_by_model = _split_by_model(records), _split_by_model(other_records)
+    by_model, others_by_model = _split(records, _identify_model), _split(other_records, _identify_model)
     labels = _label_models({key: by_model[key][0] for key in sorted(by_model, key=_order_model)})
     models = []
     for key, label in labels.items():
@@ -225,16 +210,17 @@ def _make_models(records: Sequence[Record], other_records: Sequence[Record]) -> 
     return models
 
 
-def _split_by_model(records: Sequence[Record]) -> dict[ModelKey, list[Record]]:
-    """Return the records of each model."""
-    by_model: dict[ModelKey, list[Record]] = {}
-    spelled: dict[int, str] = {}  # records that were read together share their settings
+def _split(records: Sequence[Record], get_key: Callable[[Record], Key]) -> dict[Key, list[Record]]:
+    """Return the records of each key."""
+    found: dict[Key, list[Record]] = {}
     for record in records:
-        identity = record.identity
-        settings = spelled.get(id(identity.settings)) or repr(flatten_settings(record))
-        spelled[id(identity.settings)] = settings
-        by_model.setdefault((identity.model.name, identity.model.version, settings), []).append(record)
-    return by_model
+        found.setdefault(get_key(record), []).append(record)
+    return found
+
+
+def _identify_model(record: Record) -> ModelKey:
+    model = record.identity.model
+    return model.name, model.version, repr(flatten_settings(record))
 
 
 def _order_model(key: ModelKey) -> tuple[int, str, str, str]:
@@ -264,50 +250,36 @@ def _label_models(first_records: Mapping[ModelKey, Record]) -> dict[ModelKey, st
 
 def _make_results(records: Sequence[Record]) -> dict[str, TaskResult]:
     """Return a model's result on each task that has a finished record."""
-    by_task: dict[str, list[tuple[Record, Scores]]] = {}
-    for record in records:
-        if record.scores is not None:
-            by_task.setdefault(record.identity.task, []).append((record, record.scores))
-    return {
-        task: _make_result(sorted(pairs, key=lambda pair: pair[0].identity.seed)) for task, pairs in by_task.items()
-    }
+    finished = [record for record in records if record.scores is not None]
+    by_task = _split(finished, lambda record: record.identity.task)
+    return {task: _make_result(members) for task, members in by_task.items()}
 
 
-def _make_descriptions(records: Sequence[Record]) -> dict[str, MeanDescriptionLength]:
-    """Return a model's description length on each task where it was measured."""
-    by_task: dict[str, list[DescriptionLength]] = {}
-    for record in records:
-        if record.scores is not None and record.scores.description is not None:
-            by_task.setdefault(record.identity.task, []).append(record.scores.description)
-    return {
-        task: MeanDescriptionLength(statistics.fmean(length.bits for length in lengths), lengths[0].uniform_bits)
-        for task, lengths in by_task.items()
-    }
-
-
-def _make_result(pairs: Sequence[tuple[Record, Scores]]) -> TaskResult:
+def _make_result(members: Sequence[Record]) -> TaskResult:
     """Return a model's result on one task from the finished records of its seeds, which must have the same labels."""
-    first, first_scores = pairs[0]
-    labels = list(first_scores.classes)
-    for record, scores in pairs:
-        identity = record.identity
-        if len(scores.gold) != len(scores.predictions) or not scores.gold:
-            raise ProbingError(
-                f"the record of {identity.task} {identity.model.label} seed {identity.seed} has {len(scores.gold)} "
-                f"test labels and {len(scores.predictions)} predictions. Run the cell again with --force"
+    records = sorted(members, key=lambda record: record.identity.seed)
+    scores = [record.scores for record in records if record.scores is not None]
+    gold = scores[0].gold
+    if any(one.gold != gold or list(one.classes) != list(scores[0].classes) for one in scores):
+        identity = records[0].identity
+        seeds = ", ".join(str(record.identity.seed) for record in records)
+        raise ProbingError(
+            f"the records of {identity.task} {identity.model.label}, seeds {seeds}, have different test labels for the "
+            "same file. Run the cells again with --force"
+        )
+    sample = Sample(np.stack([np.asarray(one.predictions) for one in scores]) == gold)
+    return TaskResult(records, scores, sample, accuracy_interval(sample))
+
+
+def _make_descriptions(records: Sequence[Record]) -> dict[str, DescriptionLength]:
+    """Return a model's description length on each task where it was measured, the mean over seeds."""
+    descriptions = {}
+    for task, members in _split(records, lambda record: record.identity.task).items():
+        lengths = [one.scores.description for one in members if one.scores and one.scores.description]
+        if lengths:
+            bits, uniform_bits = statistics.fmean(length.bits for length in lengths), lengths[0].uniform_bits
+            compression = uniform_bits / bits if bits else 1.0
+            descriptions[task] = DescriptionLength(
+                bits=bits, uniform_bits=uniform_bits, compression=compression, pieces=[]
             )
-        if scores.gold != first_scores.gold or list(scores.classes) != labels:
-            seeds = ", ".join(str(record.identity.seed) for record, _ in pairs)
-            raise ProbingError(
-                f"the records of {first.identity.task} {first.identity.model.label}, seeds {seeds}, have different "
-                "test labels for the same file. Run the cells again with --force"
-            )
-    gold = np.asarray(first_scores.gold, dtype=np.int32)
-    sample = Sample(np.stack([np.asarray(scores.predictions) for _, scores in pairs]) == first_scores.gold)
-    return TaskResult(
-        records=[record for record, _ in pairs],
-        scores=[scores for _, scores in pairs],
-        sample=sample,
-        gold=(tuple(labels), gold.tobytes()),
-        interval=accuracy_interval(sample),
-    )
+    return descriptions

@@ -257,7 +257,7 @@ def _write_caption(group: ResultGroup) -> str:
         caption += f" {identity.data.datasheet[:12]}"
     caption += f"; preset: {identity.preset}; "
     of_average = "; the average's by MOVER" if AVERAGE in group.columns else ""
-    if any(len(result.right) > 1 for model in group.models for result in model.results.values()):
+    if any(len(result.records) > 1 for model in group.models for result in model.results.values()):
         caption += f"mean of {len(seeds)} seeds ({', '.join(map(str, seeds))}), ± half the 95 % interval over seeds "
         return caption + f"and test sentences (Wilson's, with the effective sample size{of_average})."
     counted = f"seeds {', '.join(map(str, seeds))}, one a cell" if len(seeds) > 1 else f"seed {seeds[0]}"

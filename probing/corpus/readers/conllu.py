@@ -49,9 +49,9 @@ def parse_block(block: str) -> ParsedSentence:
         raise BadTreeError("a block without words")
     if [row["id"] for row in rows if isinstance(row["id"], int)] != list(range(1, len(words) + 1)):
         raise BadTreeError("the words are not numbered 1, 2, 3, …")
-    _check_heads([word.head for word in words])
-    words = _join(words, [row for row in rows if isinstance(row["id"], tuple) and row["id"][1] == "-"])
-    _check_heads([word.head for word in words])
+    depths = _measure_depths([word.head for word in words])
+    words = _join(words, depths, [row for row in rows if isinstance(row["id"], tuple) and row["id"][1] == "-"])
+    _measure_depths([word.head for word in words])
     return ParsedSentence(
         tokens=tokenise([word.form for word in words]),
         tags=tuple(word.tag for word in words),
@@ -68,22 +68,27 @@ def _read_word(row: Any) -> _Word:
     return _Word(row["form"], row.get("upos") or "X", row["head"], row["deprel"], features)
 
 
-def _check_heads(heads: list[int]) -> None:
-    for place, head in enumerate(heads, 1):
+def _measure_depths(heads: list[int]) -> list[int]:
+    """Return the number of steps from each word to the root; heads that make no tree are an error."""
+    for head in heads:
         if not 0 <= head <= len(heads):
             raise BadTreeError(f"a head ({head}) outside of the sentence")
-        above = head
-        for _ in heads:
-            if above == 0:
-                break
+    depths: dict[int, int] = {0: -1}
+    for place in range(1, len(heads) + 1):
+        path: dict[int, None] = {}
+        above = place
+        while above not in depths:
+            if above in path:
+                raise BadTreeError(f"word {place} hangs on itself")
+            path[above] = None
             above = heads[above - 1]
-        else:
-            raise BadTreeError(f"word {place} hangs on itself")
+        depths |= {word: depths[above] + steps for steps, word in enumerate(reversed(path), 1)}
     if 0 not in heads:
         raise BadTreeError("no word is the root")
+    return [depths[place] for place in range(1, len(heads) + 1)]
 
 
-def _join(words: list[_Word], ranges: list[Any]) -> list[_Word]:
+def _join(words: list[_Word], depths: list[int], ranges: list[Any]) -> list[_Word]:
     """Return the words, those of each multiword token that is spelled differently replaced by that token."""
     place_of = list(range(len(words) + 1))
     joined = dict(enumerate(words, 1))
@@ -98,7 +103,7 @@ def _join(words: list[_Word], ranges: list[Any]) -> list[_Word]:
         taken.update(inside)
         if "".join(words[place - 1].form for place in inside).lower() == row["form"].lower():
             continue
-        top = min(inside, key=lambda place: _distance(words, place))
+        top = min(inside, key=lambda place: depths[place - 1])
         joined[first] = replace(words[top - 1], form=row["form"])
         for place in inside:
             place_of[place] = first
@@ -106,11 +111,3 @@ def _join(words: list[_Word], ranges: list[Any]) -> list[_Word]:
                 del joined[place]
     new_place = {old: new for new, old in enumerate(sorted({0, *joined}))}
     return [replace(joined[place], head=new_place[place_of[joined[place].head]]) for place in sorted(joined)]
-
-
-def _distance(words: list[_Word], place: int) -> int:
-    """Return the number of steps from a word to the root."""
-    distance = 0
-    while place := words[place - 1].head:
-        distance += 1
-    return distance

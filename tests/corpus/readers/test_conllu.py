@@ -139,3 +139,44 @@ def test_contractions_leave_a_tree(heads: Sequence[int], data: st.DataObject) ->
         for _ in found:
             above = found[above - 1] if above else 0
         assert above == 0, "every word hangs on the root"
+
+
+def make_block(heads: list[int]) -> str:
+    return "".join(f"{place}\tw\tw\tNOUN\t_\t_\t{head}\tdep\t_\t_\n" for place, head in enumerate(heads, 1))
+
+
+def is_tree(heads: list[int]) -> bool:
+    """Follow each word's heads, as many steps as there are words."""
+    if not all(0 <= head <= len(heads) for head in heads):
+        return False
+    for head in heads:
+        above = head
+        for _ in heads:
+            above = heads[above - 1] if above else 0
+        if above:
+            return False
+    return True
+
+
+@given(st.lists(st.integers(0, 7), min_size=1, max_size=6))
+@settings(max_examples=300, deadline=None)
+def test_heads_must_make_a_tree(heads: list[int]) -> None:
+    try:
+        parsed = parse_block(make_block(heads))
+    except BadTreeError:
+        assert not is_tree(heads)
+    else:
+        assert is_tree(heads)
+        assert parsed.heads == tuple(heads)
+
+
+def test_a_head_outside_behind_another_word_is_named() -> None:
+    with pytest.raises(BadTreeError, match=r"^a head \(9\) outside of the sentence$"):
+        parse_block(make_block([2, 9, 0]))
+
+
+@pytest.mark.timeout(120)
+def test_a_block_of_very_many_words_is_read() -> None:
+    """A check that followed every word up to the root would take minutes."""
+    heads = list(range(100_000))
+    assert parse_block(make_block(heads)).heads == tuple(heads)
