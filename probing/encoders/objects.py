@@ -7,6 +7,7 @@ joined by spaces.
 from __future__ import annotations
 
 import copy
+import re
 import typing
 import uuid
 from collections.abc import Callable, Sequence
@@ -33,9 +34,18 @@ class FunctionEncoder:
 
     function: Callable[..., Any]
     texts: bool = True
+    preparation: Callable[..., Any] | None = None
+    """Function that is called with all sentences of a task first."""
+
+    def prepare(self, sentences: list[list[str]]) -> None:
+        if self.preparation is not None:
+            self.preparation(self._spell(sentences))
 
     def encode(self, sentences: list[list[str]]) -> Any:
-        return self.function([" ".join(tokens) for tokens in sentences] if self.texts else sentences)
+        return self.function(self._spell(sentences))
+
+    def _spell(self, sentences: list[list[str]]) -> list[list[str]] | list[str]:
+        return [" ".join(tokens) for tokens in sentences] if self.texts else sentences
 
 
 def make_recipe(
@@ -107,7 +117,8 @@ def _adapt(name: str, model: Any, texts: bool | None) -> Encoder:
         return FunctionEncoder(partial(function, show_progress_bar=False, convert_to_numpy=True))
     if texts is None:
         texts = _takes_strings(function)
-    return FunctionEncoder(function, texts) if texts or function is model else model
+    preparation = None if function is model else getattr(model, "prepare", None)
+    return FunctionEncoder(function, texts, preparation) if texts or function is model else model
 
 
 class _MtebDataset(list[Any]):
@@ -139,14 +150,17 @@ def _call_mteb(function: Callable[..., Any]) -> Callable[[list[str]], Any]:
 
 def _takes_strings(function: Callable[..., Any]) -> bool:
     """Return whether the first parameter is annotated as a string or a list of strings."""
+    first = list_parameters(function)[:1]
     try:
         hints = typing.get_type_hints(function)
-    except (TypeError, ValueError, NameError, AttributeError):
-        return False
-    return any(_is_strings(hints.get(first)) for first in list_parameters(function)[:1])
+    except (TypeError, ValueError, NameError, AttributeError):  # another annotation may name what is not there
+        hints = getattr(function, "__annotations__", {})
+    return any(_is_strings(hints.get(name)) for name in first)
 
 
 def _is_strings(hint: Any) -> bool:
+    if isinstance(hint, str):  # an annotation that could not be evaluated
+        return bool(re.search(r"\bstr\b", hint)) and not re.search(r"\[\s*[\w.]+\[", hint)
     if hint is str:
         return True
     inner = typing.get_args(hint)

@@ -30,6 +30,9 @@ class Claim:
     numbers: str
     """Differences that the answer rests on."""
 
+    def __str__(self) -> str:
+        return f"{self.text}: {self.answer} ({self.numbers})"
+
 
 class UndecidableError(Exception):
     """A claim cannot be checked, because a model or task in it has not been measured."""

@@ -10,10 +10,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from tabulate import tabulate
-
 from probing.errors import ProbingError
-from probing.report.formats import make_printable
+from probing.report.formats import align, make_printable
 from probing.report.grouping import ModelResults, ResultGroup, find_model, group_results, load_records
 from probing.report.significance import TESTS, Comparer, Verdict, format_difference, judge
 from probing.results import Record
@@ -26,9 +24,9 @@ class ComparisonLine:
 
     task: str
     """Name of the task, or of the average."""
-    accuracy: tuple[float, float]
+    accuracy: Sequence[float]
     """Test accuracies of the two models in percent, the means over seeds."""
-    seeds: tuple[list[int], list[int]]
+    seeds: Sequence[list[int]]
     """Seeds of the two models."""
     verdict: Verdict
     """Verdict on the difference; Holm's correction runs over the tasks, and the average needs none."""
@@ -48,27 +46,18 @@ class ModelComparison:
     """Label of the second model."""
     data: str
     preset: str
+    wins: int
+    """Number of tasks on which the first model is significantly better."""
+    ties: int
+    """Number of tasks without a significant difference."""
+    losses: int
+    """Number of tasks on which the first model is significantly worse."""
     tasks: Sequence[ComparisonLine]
     """Line of each task that could be compared."""
     overall: ComparisonLine
     """Line of the average over these tasks."""
     left_out: Sequence[str]
     """Tasks that could not be compared, and why."""
-
-    @property
-    def wins(self) -> int:
-        """Number of tasks on which the first model is significantly better."""
-        return sum(line.verdict.better for line in self.tasks)
-
-    @property
-    def losses(self) -> int:
-        """Number of tasks on which the first model is significantly worse."""
-        return sum(line.verdict.worse for line in self.tasks)
-
-    @property
-    def ties(self) -> int:
-        """Number of tasks without a significant difference."""
-        return len(self.tasks) - self.wins - self.losses
 
 
 def load_and_compare(folder: Path, first: str, second: str, *, as_json: bool, on_damaged: Callable[[str], None]) -> str:
@@ -103,41 +92,37 @@ def _compare_in_group(group: ResultGroup, first: ModelResults, second: ModelResu
         return None
     verdicts = judge(comparisons)
     pair = (first, second)
-    lines = [_make_line(task, pair, [task], comparison, verdicts[task]) for task, comparison in comparisons.items()]
-    average = average_comparisons(list(comparisons.values()))
-    name = f"average of {len(lines)}"
+    name, average = f"average of {len(comparisons)}", average_comparisons(list(comparisons.values()))
     gaps = [
         f"{task} has not been measured for {' and '.join(model.label for model in pair if task not in model.results)}"
         for task in made
         if task not in first.results or task not in second.results
     ]
     identity = group.records[0].identity
+    wins = sum(verdict.better for verdict in verdicts.values())
+    losses = sum(verdict.worse for verdict in verdicts.values())
     return ModelComparison(
         first=first.label,
         second=second.label,
         data=identity.data.name,
         preset=identity.preset,
-        tasks=lines,
+        wins=wins,
+        ties=len(verdicts) - wins - losses,
+        losses=losses,
+        tasks=[_make_line(task, pair, [task], made, verdicts[task]) for task, made in comparisons.items()],
         overall=_make_line(name, pair, list(comparisons), average, judge({name: average})[name]),
         left_out=[*gaps, *comparer.incomparable],
     )
 
 
 def _make_line(
-    name: str,
-    pair: tuple[ModelResults, ModelResults],
-    tasks: Sequence[str],
-    comparison: Comparison,
-    verdict: Verdict,
+    name: str, pair: Sequence[ModelResults], tasks: Sequence[str], comparison: Comparison, verdict: Verdict
 ) -> ComparisonLine:
-    first, second = ([model.results[task] for task in tasks] for model in pair)
-    seeds = [
-        sorted({record.identity.seed for result in results for record in result.records}) for results in (first, second)
-    ]
+    results = [[model.results[task] for task in tasks] for model in pair]
     return ComparisonLine(
         task=name,
-        accuracy=(fmean(result.accuracy for result in first), fmean(result.accuracy for result in second)),
-        seeds=(seeds[0], seeds[1]),
+        accuracy=[fmean(result.accuracy for result in of_model) for of_model in results],
+        seeds=[sorted({one.identity.seed for result in of_model for one in result.records}) for of_model in results],
         verdict=verdict,
         p_mcnemar=comparison.p_mcnemar,
         p_randomisation=None if comparison.test == "bootstrap" else comparison.p_randomisation,
@@ -149,22 +134,16 @@ def render_text(comparison: ModelComparison) -> str:
     lines = [*comparison.tasks, comparison.overall] if len(comparison.tasks) > 1 else comparison.tasks
     single = any(line.p_mcnemar is not None for line in lines)
     headers = ["Task", comparison.first, comparison.second, "difference", "95 % interval", "p", "p (Holm)"]
-    rows = []
+    cells = [headers + ["p (randomisation)"] * single]
     for line in lines:
         verdict = line.verdict
-        row = [
-            line.task,
-            *(f"{accuracy:.2f}" for accuracy in line.accuracy),
-            f"{format_difference(verdict.difference)}{verdict.mark}",
-        ]
-        row += [verdict.interval, format_p(verdict.p)]
-        row += ["" if line is comparison.overall else format_p(verdict.p_holm)]
+        row = [line.task, *(f"{accuracy:.2f}" for accuracy in line.accuracy)]
+        row += [f"{format_difference(verdict.difference)}{verdict.mark}", verdict.interval, format_p(verdict.p)]
+        row.append("" if line is comparison.overall else format_p(verdict.p_holm))
         if single:
             row.append("" if line.p_randomisation is None else format_p(line.p_randomisation))
-        rows.append([make_printable(text) for text in row])
-    headers += ["p (randomisation)"] if single else []
-    alignment = ("left", *("right" for _ in headers[1:]))
-    body = tabulate(rows, [make_printable(text) for text in headers], disable_numparse=True, colalign=alignment)
+        cells.append(row)
+    body = align([[make_printable(text) for text in row] for row in cells])
     return "\n".join([body, "", *map(make_printable, _summarise(comparison))])
 
 
@@ -201,26 +180,12 @@ def _count(number: int, one: str, many: str = "") -> str:
 
 def _as_dict(comparison: ModelComparison) -> dict[str, Any]:
     """Return the comparison as `probe compare --json` prints it."""
+    lines = {"tasks": [_flatten(line) for line in comparison.tasks], "overall": _flatten(comparison.overall)}
+    return dataclasses.asdict(comparison) | lines
 
-    def describe(line: ComparisonLine) -> dict[str, Any]:
-        return {
-            "task": line.task,
-            "accuracy": line.accuracy,
-            "seeds": line.seeds,
-            **dataclasses.asdict(line.verdict),
-            "p_mcnemar": line.p_mcnemar,
-            "p_randomisation": line.p_randomisation,
-        }
 
-    return {
-        "first": comparison.first,
-        "second": comparison.second,
-        "data": comparison.data,
-        "preset": comparison.preset,
-        "wins": comparison.wins,
-        "ties": comparison.ties,
-        "losses": comparison.losses,
-        "tasks": [describe(line) for line in comparison.tasks],
-        "overall": describe(comparison.overall),
-        "left_out": list(comparison.left_out),
-    }
+def _flatten(line: ComparisonLine) -> dict[str, Any]:
+    """Return a line's fields, with those of the verdict in its place."""
+    fields = dataclasses.asdict(line)
+    p_values = {name: fields.pop(name) for name in ("p_mcnemar", "p_randomisation")}
+    return fields | fields.pop("verdict") | p_values

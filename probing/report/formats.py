@@ -13,7 +13,6 @@ from tabulate import tabulate
 
 from probing.errors import unknown
 from probing.report import FORMATS
-from probing.report.claims import Claim
 from probing.report.explanations import load_explanations
 from probing.report.grouping import load_records
 from probing.report.table import Row, Table, TableValue, make_tables
@@ -38,18 +37,12 @@ def load_and_render(
     """Return the report on a results folder; if there is nothing to report, the error names the command to run."""
     with uncollected():
         records = load_records(folder, on_damaged)
-        if format == "html":
-            from probing.report.html import render_html  # jinja2 is not needed for the other formats
+        if format != "html":
+            return render(records, format, against_paper=against_paper, reference=reference, colour=colour)
+        from probing.report.html import render_html  # jinja2 is not needed for the other formats
 
-            explanations = load_explanations(folder, on_damaged)
-            return render_html(
-                records,
-                folder=folder.name,
-                against_paper=against_paper,
-                reference=reference,
-                explanations=explanations,
-            )
-        return render(records, format, against_paper=against_paper, reference=reference, colour=colour)
+        explanations = load_explanations(folder, on_damaged)
+        return render_html(records, explanations, folder.name, against_paper=against_paper, reference=reference)
 
 
 def render(
@@ -99,19 +92,11 @@ def render_text(table: Table, *, colour: bool = False) -> str:
         best = f"\033[1m{figure}\033[0m" if colour else f"*{figure}"
         return "\n".join(filter(None, [value.mark + (best if value.best else figure), value.format_below()]))
 
-    headers = ["Model", *(f"{family}\n{make_printable(column)}" for family, column in _list_headers(table))]
-    body = tabulate(
-        _render_rows(table, show),
-        headers,
-        tablefmt="simple",
-        disable_numparse=True,
-        colalign=("left", *("right" for _ in _list_columns(table))),
-    )
-    legend = f"{'Bold' if colour else '*'}: {table.legend}" if table.legend else ""
-    lines = [_join_caption(table), legend, table.marks, *_list_notes(table)]
+    body = align(_render_cells(table, show, make_printable, "\n"))
+    lines = [*_explain(table, "Bold" if colour else "*", make_printable), *map(make_printable, _list_notes(table))]
     if table.claims:
-        lines += [f"{CLAIMS_HEADING}:", *(f"- {_describe_claim(claim)}" for claim in table.claims)]
-    return "\n".join([body, "", *(make_printable(line) for line in lines if line)])
+        lines += [f"{CLAIMS_HEADING}:", *(f"- {make_printable(str(claim))}" for claim in table.claims)]
+    return "\n".join([body, "", *lines])
 
 
 def render_markdown(table: Table) -> str:
@@ -121,20 +106,10 @@ def render_markdown(table: Table) -> str:
         best = (f"**{figure}**" if value.best else figure) + value.mark
         return "<br>".join(filter(None, [best, value.format_below()]))
 
-    headers = ["Model", *(f"{family}<br>{escape_markdown(column)}" for family, column in _list_headers(table))]
-    rows = [[escape_markdown(row[0]), *row[1:]] for row in _render_rows(table, show)]
-    body = tabulate(
-        rows,
-        headers,
-        tablefmt="pipe",
-        disable_numparse=True,
-        colalign=("left", *("right" for _ in _list_columns(table))),
-    )
-    caption, legend, marks = map(escape_markdown, (_join_caption(table), table.legend, table.marks))
-    blocks = [body, " ".join(filter(None, [caption, legend and f"**Bold**: {legend}", marks]))]
-    blocks += [escape_markdown(note) for note in _list_notes(table)]
+    body = align(_render_cells(table, show, escape_markdown, "<br>"), "pipe")
+    blocks = [body, " ".join(_explain(table, "**Bold**", escape_markdown)), *map(escape_markdown, _list_notes(table))]
     if table.claims:
-        claims = "\n".join(f"- {escape_markdown(_describe_claim(claim))}" for claim in table.claims)
+        claims = "\n".join(f"- {escape_markdown(str(claim))}" for claim in table.claims)
         blocks += [f"{escape_markdown(CLAIMS_HEADING)}:", claims]
     return "\n\n".join(blocks)
 
@@ -147,30 +122,24 @@ def render_notebook(table: Table) -> str:
         half = f"<br><small>{escape(value.format_below())}</small>" if value.format_below() else ""
         return (f"<b>{text}</b>" if value.best else text) + half
 
-    headers = "".join(f"<th>{escape(family)}<br>{escape(column)}</th>" for family, column in _list_headers(table))
-    rows = "".join(
-        f"<tr><th>{escape(label)}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
-        for label, *cells in _render_rows(table, show)
+    (model, *columns), *rows = _render_cells(table, show, escape, "<br>")
+    headers = "".join(f"<th>{column}</th>" for column in columns)
+    body = "".join(
+        f"<tr><th>{label}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>" for label, *cells in rows
     )
-    legend = f"<b>Bold</b>: {escape(table.legend)}" if table.legend else ""
-    notes = map(escape, [table.marks, *_list_notes(table)])
-    caption = " ".join(filter(None, [escape(_join_caption(table)), legend, *notes]))
-    return f"<table><thead><tr><th>Model</th>{headers}</tr></thead><tbody>{rows}</tbody></table><p>{caption}</p>"
+    caption = " ".join([*_explain(table, "<b>Bold</b>", escape), *map(escape, _list_notes(table))])
+    return f"<table><thead><tr><th>{model}</th>{headers}</tr></thead><tbody>{body}</tbody></table><p>{caption}</p>"
 
 
 def render_latex(table: Table, label: str) -> str:
     """Return the table in LaTeX, which needs the package booktabs."""
-    groups = [(family, len(list(members))) for family, members in itertools.groupby(table.families.values())]
+    columns = [*table.columns, *table.averages]
     spans, rules, start = [], [], 2
-    for family, width in groups:
-        spans.append(rf"\multicolumn{{{width}}}{{c}}{{{_escape_latex(family.capitalize())}}}")
-        rules.append(rf"\cmidrule(lr){{{start}-{start + width - 1}}}")
+    for family, members in itertools.groupby(_list_families(table)):
+        width = len(list(members))
+        spans.append(rf"\multicolumn{{{width}}}{{c}}{{{_escape_latex(family)}}}" if family else "")
+        rules += [rf"\cmidrule(lr){{{start}-{start + width - 1}}}"] if family else []
         start += width
-    spans += [""] * (len(table.columns) - len(table.families))
-    if table.averages:
-        spans.append(rf"\multicolumn{{{len(table.averages)}}}{{c}}{{{_name_averages(table)}}}")
-        rules.append(rf"\cmidrule(lr){{{len(table.columns) + 2}-{len(table.columns) + 1 + len(table.averages)}}}")
-    columns = _list_columns(table)
     lines = [
         r"% Needs \usepackage{booktabs}; names in other scripts need XeLaTeX or LuaLaTeX and a font that has them.",
         r"\begin{table*}[t]",
@@ -184,25 +153,23 @@ def render_latex(table: Table, label: str) -> str:
     ]
     for row in table.rows:
         lines += _render_latex_rows(row, table)
-    legend = table.legend and f"Bold: {table.legend}"
-    caption = " ".join(filter(None, [_join_caption(table), legend, table.marks, *_list_notes(table)]))
+    caption = " ".join([*_explain(table, "Bold", _escape_latex), *map(_escape_latex, _list_notes(table))])
     lines += [
         r"    \bottomrule",
         r"  \end{tabular}",
-        rf"  \caption{{{_escape_latex(caption)}}}",
+        rf"  \caption{{{caption}}}",
         rf"  \label{{{label}}}",
         r"\end{table*}",
     ]
     if table.claims:
-        items = [rf"  \item {_escape_latex(_describe_claim(claim))}" for claim in table.claims]
-        heading = f"{_escape_latex(CLAIMS_HEADING)}:"
-        lines += ["", heading, r"\begin{itemize}", *items, r"\end{itemize}"]
+        items = [rf"  \item {_escape_latex(str(claim))}" for claim in table.claims]
+        lines += ["", f"{_escape_latex(CLAIMS_HEADING)}:", r"\begin{itemize}", *items, r"\end{itemize}"]
     return "\n".join(lines)
 
 
 def _render_latex_rows(row: Row, table: Table) -> list[str]:
     """Return a row's line of figures and, if there are any, the line of intervals below it."""
-    values = [row.values.get(column) for column in _list_columns(table)]
+    values = [row.values.get(column) for column in (*table.columns, *table.averages)]
     lines = [f"    {_escape_latex(row.label)} & {' & '.join(_render_latex_value(row, value) for value in values)} \\\\"]
     halves = ["" if value is None else value.format_below() for value in values]
     if any(halves):
@@ -211,42 +178,47 @@ def _render_latex_rows(row: Row, table: Table) -> list[str]:
     return lines
 
 
-def _list_headers(table: Table) -> list[tuple[str, str]]:
-    """Return the family and name of each column; a family is named above its first column only."""
-    headers, previous = [], ""
-    for column in _list_columns(table):
-        family = _name_averages(table) if column in table.averages else table.families.get(column, "")
-        headers.append((family.capitalize() if family != previous else "", column))
-        previous = family
-    return headers
+def _render_cells(
+    table: Table, show: Callable[[TableValue, str], str], escape_name: Callable[[str], str], line_break: str
+) -> list[list[str]]:
+    """Return the texts of the headers and of each row; `show` adds emphasis, mark and interval to a figure's text.
+
+    A family is named above its first column only.
+    """
+    columns, families = [*table.columns, *table.averages], _list_families(table)
+    headers = ["Model"]
+    for column, (previous, family) in zip(columns, itertools.pairwise(["", *families]), strict=True):
+        headers.append(f"{family if family != previous else ''}{line_break}{escape_name(column)}")
+    cells = [headers]
+    for row in table.rows:
+        values = [row.values.get(column) for column in columns]
+        figures = [MISSING if value is None else show(value, value.format(signed=row.signed)) for value in values]
+        cells.append([escape_name(make_printable(row.label)), *figures])
+    return cells
 
 
-def _join_caption(table: Table) -> str:
-    """Return the caption with the meaning of the abbreviated columns."""
-    return f"{table.caption} {table.abbreviations}".rstrip()
+def align(cells: Sequence[Sequence[str]], style: str = "simple") -> str:
+    """Return headers and rows as a table in one of tabulate's styles, figures at the right of their columns."""
+    headers, *rows = cells
+    alignment = ["left", *("right" for _ in headers[1:])]
+    return tabulate(rows, headers, tablefmt=style, disable_numparse=True, colalign=alignment)
 
 
-def _name_averages(table: Table) -> str:
-    """Return the heading above the columns of the other measures."""
-    return "Average" if len(table.families) > 1 else "Also"
+def _list_families(table: Table) -> list[str]:
+    """Return the heading above each column: its family, nothing for the average, a word for the other measures'."""
+    families = [family.capitalize() for family in table.families.values()]
+    averages = "Average" if len(table.families) > 1 else "Also"
+    return [*families, *("" for _ in table.columns[len(families) :]), *(averages for _ in table.averages)]
 
 
-def _list_columns(table: Table) -> list[str]:
-    """Return all columns, the averages of the other measures last."""
-    return [*table.columns, *table.averages]
-
-
-def _render_rows(table: Table, show: Callable[[TableValue, str], str]) -> list[list[str]]:
-    """Return the texts of each row; `show` adds emphasis, mark and interval to a figure's text."""
-
-    def render_cell(row: Row, column: str) -> str:
-        value = row.values.get(column)
-        return MISSING if value is None else show(value, value.format(signed=row.signed))
-
-    return [
-        [make_printable(row.label), *(render_cell(row, column) for column in _list_columns(table))]
-        for row in table.rows
-    ]
+def _explain(table: Table, bold: str, escape_text: Callable[[str], str]) -> list[str]:
+    """Return the caption, the meaning of bold figures and the meaning of marks, as far as there are any."""
+    caption = table.caption
+    if table.supplements:
+        measures = " and ".join(other.measure for other in table.supplements)
+        caption += f" {', '.join(table.averages)}: {measures}, see below."
+    legend = f"{bold}: {escape_text(table.legend)}" if table.legend else ""
+    return list(filter(None, [escape_text(caption), legend, escape_text(table.marks)]))
 
 
 def _render_latex_value(row: Row, value: TableValue | None) -> str:
@@ -257,10 +229,6 @@ def _render_latex_value(row: Row, value: TableValue | None) -> str:
     text = rf"\textbf{{{text}}}" if value.best else text
     # Marks take no room, so that the digits stay aligned.
     return text + (rf"\rlap{{{_escape_latex(value.mark)}}}" if value.mark else "")
-
-
-def _describe_claim(claim: Claim) -> str:
-    return f"{claim.text}: {claim.answer} ({claim.numbers})"
 
 
 def _list_notes(table: Table) -> Sequence[str]:

@@ -39,11 +39,11 @@ ESCAPED = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u202
 
 def render_html(
     records: Sequence[Record],
-    *,
+    explanations: Explanations | None = None,
     folder: str = "results",
+    *,
     against_paper: bool = False,
     reference: str | None = None,
-    explanations: Explanations | None = None,
 ) -> str:
     """Return the page for some records."""
     tables = make_tables(records, against_paper=against_paper, reference=reference)

@@ -156,9 +156,7 @@ def analyse(group: ResultGroup, reference: ModelResults | None = None) -> Analys
     """Compare a group's models with the best of each column, and with a reference if there is one."""
     comparer = Comparer(group)
     means = {
-        (model.label, column): mean
-        for model in group.models
-        for column, mean in compute_accuracies(model, group).items()
+        (model.label, column): mean for model in group.models for column, mean in _compute_means(model, group).items()
     }
     leaders: dict[str, ModelResults] = {}
     pairs = 0
@@ -203,7 +201,7 @@ def analyse_groups(groups: Sequence[ResultGroup], reference: str | None) -> list
     return [analyse(group, model) for group, model in zip(groups, references, strict=True)]
 
 
-def compute_accuracies(model: ModelResults, group: ResultGroup) -> dict[str, float]:
+def _compute_means(model: ModelResults, group: ResultGroup) -> dict[str, float]:
     """Return a model's accuracy in each column; the average only if no task is missing, or it is not comparable."""
     means = {task: model.results[task].accuracy for task in group.families if task in model.results}
     if AVERAGE in group.columns and len(means) == len(group.families):

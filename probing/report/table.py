@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from probing.registry import AGGREGATORS
 from probing.report.claims import Claim, check_claims
 from probing.report.grouping import AVERAGE, ModelResults, ResultGroup, group_results
 from probing.report.notes import find_changed_files, find_doubts
-from probing.report.significance import TESTS, Analysis, analyse_groups, compute_accuracies, format_difference
+from probing.report.significance import TESTS, Analysis, analyse_groups, format_difference
 from probing.results import Record
 from probing.statistics import Interval, average_interval
 from probing.tasks import TASKS
@@ -22,17 +22,14 @@ from probing.tasks import TASKS
 AVERAGES = {"selectivity": "Select.", "compression": "Compr."}
 """Column of each other measure's average in the table of accuracies."""
 
-SELECTIVITY = (
-    "Selectivity: accuracy − control accuracy in percentage points, ± half the 95 % interval (Newcombe's). In the "
-    "control (Hewitt & Liang 2019, for sentences) each training sentence has a fixed label, drawn from the training "
-    "labels; the test asks for labels that can only have been memorised."
-)
-"""Caption of the table of selectivities."""
-COMPRESSION = (
-    "Compression: codelength of the training labels in the uniform code, divided by their codelength in online coding "
-    "by the model (Voita & Titov 2020), the mean over seeds; below it this description length in kbit."
-)
-"""Caption of the table of compressions."""
+CAPTIONS = {
+    "selectivity": "Selectivity: accuracy − control accuracy in percentage points, ± half the 95 % interval "
+    "(Newcombe's). In the control (Hewitt & Liang 2019, for sentences) each training sentence has a fixed label, drawn "
+    "from the training labels; the test asks for labels that can only have been memorised.",
+    "compression": "Compression: codelength of the training labels in the uniform code, divided by their codelength in "
+    "online coding by the model (Voita & Titov 2020), the mean over seeds; below it this description length in kbit.",
+}
+"""Caption of the table of each other measure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +88,6 @@ class Table:
     """Reservations that a reader should know, in words."""
     claims: Sequence[Claim] = field(default=())
     """The paper's claims, checked against the results."""
-    abbreviations: str = ""
-    """Meaning of the columns with the other measures' averages."""
     measure: str = "accuracy"
     """Measure of the values: `accuracy`, `selectivity` or `compression`."""
     supplements: Sequence[Table] = field(default=())
@@ -130,7 +125,6 @@ def _make_table(analysis: Analysis, against_paper: bool, notes: Sequence[str]) -
         notes = [*notes, "the paper's claims are about routing and Base, and one of the two has no results here"]
     return Table(
         caption=_write_caption(group),
-        abbreviations=_explain_averages(supplements),
         families=group.families,
         columns=group.columns,
         rows=rows,
@@ -146,99 +140,79 @@ def _make_table(analysis: Analysis, against_paper: bool, notes: Sequence[str]) -
 def _make_supplements(analysis: Analysis) -> Iterator[Table]:
     """Yield the tables of the other measures that were taken."""
     group = analysis.group
-    captions = {"selectivity": SELECTIVITY, "compression": COMPRESSION}
     makers = {"selectivity": _make_selectivities, "compression": _make_compressions}
     for measure, make in makers.items():
-        found = {model: make(model, group) for model in group.models}
-        rows = [Row(model.label, values, model=model.name) for model, values in found.items() if values]
+        found = [(model, make(model, group)) for model in group.models]
+        rows = [Row(model.label, values, model=model.name) for model, values in found if values]
         if rows:
-            yield Table(captions[measure], group.families, group.columns, rows, analysis, measure=measure)
+            yield Table(CAPTIONS[measure], group.families, group.columns, rows, analysis, measure=measure)
 
 
 def _make_selectivities(model: ModelResults, group: ResultGroup) -> dict[str, TableValue]:
-    values = {
-        task: TableValue(selectivity, _to_percent(model.compute_selectivity_interval(task)))
+    figures = {
+        task: (selectivity, model.compute_selectivity_interval(task))
         for task in group.families
         if (selectivity := model.compute_selectivity(task)) is not None
     }
-    if _has_average(values, group):
-        intervals = {task: value.interval for task, value in values.items() if value.interval}
-        means = {task: value.mean for task, value in values.items()}
-        values[AVERAGE] = TableValue(statistics.fmean(means.values()), _average_intervals(means, intervals))
-    return values
+    return _make_values(figures, group)
 
 
 def _make_compressions(model: ModelResults, group: ResultGroup) -> dict[str, TableValue]:
-    lengths = {task: model.descriptions[task] for task in group.families if task in model.descriptions}
-    values = {
-        task: TableValue(length.compression, below=f"{length.bits / 1000:.2f}") for task, length in lengths.items()
-    }
-    if _has_average(values, group):
-        bits = statistics.fmean(length.bits for length in lengths.values())
-        mean = statistics.fmean(length.compression for length in lengths.values())
-        values[AVERAGE] = TableValue(mean, below=f"{bits / 1000:.2f}")
-    return values
-
-
-def _has_average(values: Mapping[str, TableValue], group: ResultGroup) -> bool:
-    """Return whether a row has an average: only one over all tasks is comparable."""
-    return AVERAGE in group.columns and len(values) == len(group.families)
+    values = _make_values({task: (one.compression, None) for task, one in model.descriptions.items()}, group)
+    bits = {task: length.bits for task, length in model.descriptions.items()}
+    if AVERAGE in values:
+        bits[AVERAGE] = statistics.fmean(bits.values())
+    return {column: replace(value, below=f"{bits[column] / 1000:.2f}") for column, value in values.items()}
 
 
 def _make_model_row(model: ModelResults, analysis: Analysis, supplements: Sequence[Table]) -> Row:
-    intervals = {task: _to_percent(result.interval) for task, result in model.results.items()}
-    means = compute_accuracies(model, analysis.group)
+    figures = {task: (result.accuracy, result.interval) for task, result in model.results.items()}
+    values = _make_values(figures, analysis.group)
+    for column, value in values.items():
+        key = (model.label, column)
+        mark = analysis.verdicts[key].mark if analysis.reference and key in analysis.verdicts else ""
+        values[column] = replace(value, best=key in analysis.best, mark=mark)
     last = analysis.group.columns[-1]
-    values = {
+    values |= {
         AVERAGES[table.measure]: row.values[last]
         for table in supplements
         for row in table.rows
         if row.label == model.label and last in row.values
     }
-    for column, mean in means.items():
-        key = (model.label, column)
-        values[column] = TableValue(
-            mean,
-            intervals[column] if column != AVERAGE else _average_intervals(means, intervals),
-            best=key in analysis.best,
-            mark=analysis.verdicts[key].mark if analysis.reference and key in analysis.verdicts else "",
-        )
     return Row(model.label, values, model=model.name)
 
 
 def _make_majority_row(group: ResultGroup) -> Row:
     results = {task: result for model in group.models for task, result in model.results.items()}
-    means = {task: results[task].majority for task in group.families if task in results}
-    intervals = {task: _to_percent(results[task].majority_interval) for task in means}
-    values = {task: TableValue(mean, intervals[task]) for task, mean in means.items()}
-    if _has_average(values, group):
-        values[AVERAGE] = TableValue(statistics.fmean(means.values()), _average_intervals(means, intervals))
-    return Row("Majority", values)
+    figures = {task: (result.majority, result.majority_interval) for task, result in results.items()}
+    return Row("Majority", _make_values(figures, group))
 
 
-def _to_percent(interval: Interval) -> Interval:
-    return Interval(100 * interval.low, 100 * interval.high)
+def _make_values(figures: Mapping[str, tuple[float, Interval | None]], group: ResultGroup) -> dict[str, TableValue]:
+    """Return a row's values from each task's figure in percent and its interval as a share.
 
-
-def _average_intervals(means: Mapping[str, float], intervals: Mapping[str, Interval]) -> Interval:
-    tasks = [task for task in means if task != AVERAGE]
-    return average_interval([means[task] for task in tasks], [intervals[task] for task in tasks])
+    There is an average only if no task is missing, or it would not be comparable.
+    """
+    values = {}
+    for task in group.families:
+        if task in figures:
+            mean, interval = figures[task]
+            values[task] = TableValue(mean, interval and Interval(100 * interval.low, 100 * interval.high))
+    if AVERAGE in group.columns and len(values) == len(group.families):
+        means = [value.mean for value in values.values()]
+        intervals = [value.interval for value in values.values() if value.interval]
+        values[AVERAGE] = TableValue(statistics.fmean(means), average_interval(means, intervals) if intervals else None)
+    return values
 
 
 def _make_paper_rows(rows: Sequence[Row], group: ResultGroup) -> list[Row]:
     """Return the paper's figures for the models found, each followed by the differences ours - paper."""
     added = []
     for name, builtin in AGGREGATORS.builtins.items():
-        printed = {
-            task.name: TableValue(task.paper[name])
-            for task in TASKS
-            if name in task.paper and task.name in group.families
-        }
+        printed = _make_values({task.name: (task.paper[name], None) for task in TASKS if name in task.paper}, group)
         ours = [row for row in rows if row.model == name]
         if not (printed and ours):
             continue
-        if _has_average(printed, group):
-            printed[AVERAGE] = TableValue(statistics.fmean(value.mean for value in printed.values()))
         added.append(Row(f"{builtin.label}, paper", printed))
         for row in ours:
             shared = [column for column in printed if column in row.values]
@@ -263,12 +237,6 @@ def _write_caption(group: ResultGroup) -> str:
     counted = f"seeds {', '.join(map(str, seeds))}, one a cell" if len(seeds) > 1 else f"seed {seeds[0]}"
     method = f"(Wilson's{of_average})"
     return caption + f"{counted}, ± half the 95 % interval over test sentences {method}; other seeds may differ more."
-
-
-def _explain_averages(supplements: Sequence[Table]) -> str:
-    """Return the meaning of the columns with the other measures' averages."""
-    averages = ", ".join(AVERAGES[table.measure] for table in supplements)
-    return f"{averages}: {' and '.join(table.measure for table in supplements)}, see below." if averages else ""
 
 
 def _explain_bold(analysis: Analysis) -> str:

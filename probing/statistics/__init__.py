@@ -9,4 +9,4 @@ from probing.statistics.intervals import (
     difference_interval,
     wilson_interval,
 )
-from probing.statistics.resampling import Right, Sample
+from probing.statistics.resampling import Sample

@@ -8,7 +8,6 @@ from probing.tasks.task_file import (
     MAX_TOKENS,
     SPLITS,
     Split,
-    TaskData,
     iterate_instances,
     iterate_lines,
     parse_line,

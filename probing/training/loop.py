@@ -1,6 +1,7 @@
 """The one optimisation loop: Adam with warm-up, clipping, random batches, early stopping on a score measured on dev.
 
-A training can be stopped at any time, and goes on from its checkpoint as if it had never been stopped.
+An objective defines the loss of a batch, the score on dev, and which score is better. A training can be stopped at any
+time, and goes on from its checkpoint as if it had never been stopped.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -19,10 +20,10 @@ from torch import Tensor, nn
 
 from probing.config import TrainingConfig
 from probing.signals import Hold
-from probing.tasks import Batch, Integers
+from probing.tasks import Integers
 from probing.training.checkpoints import Checkpoint, check_fit
 from probing.training.devices import pick_precision
-from probing.training.objectives import REMEDY, Classification, NonFiniteLossError
+from probing.training.objectives import REMEDY, NonFiniteLossError, Objective
 from probing.training.optimizer import Optimizer
 
 STEPS_BETWEEN_REPORTS = 20
@@ -31,6 +32,8 @@ SECONDS_BETWEEN_REPORTS = 2.0
 """Longest time between two readings of the loss, for slow steps."""
 ENCODING = 0.9
 """Approximate share of the time that a frozen encoder takes to encode all sentences before the head is trained."""
+
+AnyBatch = TypeVar("AnyBatch")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,7 @@ class Epoch:
     loss: float
     """Mean training loss per example."""
     score: float
-    """Accuracy on dev in percent."""
+    """The objective's score on dev, such as an accuracy in percent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +87,7 @@ class TrainingOutcome:
 
 def train(
     model: nn.Module,
-    objective: Classification,
+    objective: Objective[AnyBatch],
     settings: TrainingConfig,
     *,
     seed: int,
@@ -101,7 +104,7 @@ def train(
         try:
             with hold.moment():  # otherwise a signal could be mistaken for a damaged file
                 checkpoint.resume(state)
-            while not state.is_over(settings):
+            while not state.is_over(objective, settings):
                 model.train()
                 order, shuffling = state.draw_order(len(objective))
                 for step, batch in enumerate(objective.batches(order[state.seen :])):
@@ -114,7 +117,7 @@ def train(
                         checkpoint.save(state)
                 ended = Epoch(state.epoch, state.mean_loss, objective.score())
                 with hold.moment():
-                    state.end_epoch(ended, shuffling)
+                    state.end_epoch(ended, shuffling, objective)
                 checkpoint.save(state)
                 reached = Progress(ended.epoch, settings.max_epochs, 1.0, ended.loss, ended.score, state.tokens)
                 on_progress(dataclasses.replace(reached, epoch_ended=True))
@@ -142,6 +145,7 @@ class State:
     """Number of this epoch's examples that were trained on."""
     tokens: int = 0
     curve: list[Epoch] = field(default_factory=list)
+    best: Epoch | None = None
     best_weights: dict[str, Tensor] = field(default_factory=dict)
 
     @classmethod
@@ -162,23 +166,19 @@ class State:
         return len(self.curve) + 1
 
     @property
-    def best(self) -> Epoch | None:
-        """The epoch with the best score, the first among equals."""
-        return max(self.curve, key=lambda epoch: epoch.score, default=None)
-
-    @property
     def mean_loss(self) -> float:
         loss = self.total.item() / self.seen
         if not math.isfinite(loss):
             raise NonFiniteLossError(f"the loss became {loss} in epoch {self.epoch}. {REMEDY}")
         return loss
 
-    def is_over(self, settings: TrainingConfig) -> bool:
+    def is_over(self, objective: Objective[Any], settings: TrainingConfig) -> bool:
         """Return whether no better score is to be expected."""
-        best, ended = self.best, len(self.curve)
-        if best is None:
+        if self.best is None:
             return False
-        return ended >= settings.max_epochs or ended - best.epoch >= settings.patience or best.score == 100.0
+        ended = len(self.curve)
+        waited = ended - self.best.epoch
+        return ended >= settings.max_epochs or waited >= settings.patience or objective.is_perfect(self.best.score)
 
     def draw_order(self, size: int) -> tuple[Integers, dict[str, Any]]:
         """Return the order of this epoch's examples, and the shuffler's state after drawing it."""
@@ -191,20 +191,22 @@ class State:
         last = self.curve[-1].score if self.curve else None
         return Progress(self.epoch, max_epochs, self.seen / size, self.mean_loss, last, self.tokens)
 
-    def step(self, objective: Classification, batch: Batch, precision: torch.dtype) -> None:
+    def step(self, objective: Objective[AnyBatch], batch: AnyBatch, precision: torch.dtype) -> None:
         """Train on a batch. On a GPU the work is only queued here: the next batch is made while it runs."""
         narrow = precision != torch.float32
         with torch.autocast(self.device.type, precision) if narrow else contextlib.nullcontext():
             loss = objective.loss(batch)
         self.optimizer.step(loss)
-        self.total += loss.detach() * len(batch.labels)
-        self.seen += len(batch.labels)
-        self.tokens += len(batch.tokens)
+        examples, tokens = objective.size(batch)
+        self.total += loss.detach() * examples
+        self.seen += examples
+        self.tokens += tokens
 
-    def end_epoch(self, ended: Epoch, shuffling: dict[str, Any]) -> None:
+    def end_epoch(self, ended: Epoch, shuffling: dict[str, Any], objective: Objective[Any]) -> None:
         """Record the epoch's outcome, and keep the weights if they are the best so far."""
         self.curve.append(ended)
-        if self.best is ended:
+        if self.best is None or objective.is_better(ended.score, self.best.score):
+            self.best = ended
             self.best_weights = {name: value.detach().clone() for name, value in self.model.state_dict().items()}
         self.shuffling, self.seen = shuffling, 0
         self.total.zero_()
@@ -220,21 +222,25 @@ class State:
 
     def facts(self) -> dict[str, Any]:
         """Return the part of the state that is not a tensor."""
-        facts = {name: getattr(self, name) for name in ("shuffling", "seen", "tokens")}
-        curve = [dataclasses.asdict(epoch) for epoch in self.curve]
-        return facts | {"steps": self.optimizer.steps, "curve": curve}
+        names = ("shuffling", "seen", "tokens")
+        facts = {name: getattr(self, name) for name in names} | {"steps": self.optimizer.steps}
+        best = self.best.epoch if self.best else 0
+        return facts | {"curve": [dataclasses.asdict(epoch) for epoch in self.curve], "best": best}
 
     def restore(self, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
         """Take over the tensors and facts of a checkpoint, if they are those of such a training."""
         curve = [Epoch(**epoch) for epoch in facts["curve"]]
         if any(type(value) is not float for epoch in curve for value in (epoch.loss, epoch.score)):
             raise ValueError("its curve has no such numbers")
-        for name in ("seen", "tokens", "steps"):
+        for name in ("seen", "tokens", "steps", "best"):
             if type(facts[name]) is not int or facts[name] < 0:
                 raise ValueError(f"{name} is not a number of {name}")
+        if facts["best"] > len(curve) or bool(facts["best"]) != bool(curve):
+            raise ValueError("its best epoch is not in its curve")
         np.random.default_rng().bit_generator.state = facts["shuffling"]
+        best = curve[facts["best"] - 1] if curve else None
         expected = self.tensors()
-        if curve:
+        if best is not None:
             expected |= {f"best.{name}": value for name, value in self.model.state_dict().items()}
         check_fit(tensors, expected)
         torch.set_rng_state(tensors["random.cpu"])
@@ -245,6 +251,7 @@ class State:
         self.optimizer.restore(tensors, facts["steps"])
         self.total.copy_(tensors["total"])
         self.shuffling, self.seen, self.tokens = facts["shuffling"], facts["seen"], facts["tokens"]
-        self.curve = curve
-        if curve:
-            self.best_weights = {name: tensors[f"best.{name}"].to(self.device, copy=True) for name in weights}
+        self.curve, self.best = curve, best
+        self.best_weights = (
+            {name: tensors[f"best.{name}"].to(self.device, copy=True) for name in weights} if best else {}
+        )

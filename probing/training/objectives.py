@@ -1,4 +1,4 @@
-"""The objective of a training: the loss that it minimises, and the score that it is judged by.
+"""Objectives of a training: the loss that it minimises, and the score that it is judged by.
 
 Shapes: B sentences of a batch, C classes.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 import numpy as np
 import torch
@@ -20,14 +21,41 @@ from probing.training.devices import move
 EVALUATION_BATCH = 256
 REMEDY = "Try a lower training.learning_rate or training.clip_norm"
 
+AnyBatch = TypeVar("AnyBatch")
+
 
 class NonFiniteLossError(Exception):
     """The loss or the model's output became infinite or not a number: this training cannot go on."""
 
 
+class Objective(Protocol[AnyBatch]):
+    """Defines the loss of a batch, the score on dev, and which score is better."""
+
+    def __len__(self) -> int:
+        """Return the number of training examples."""
+
+    def batches(self, order: Integers) -> Iterator[AnyBatch]:
+        """Yield the training examples in the given order, a batch at a time."""
+
+    def size(self, batch: AnyBatch) -> tuple[int, int]:
+        """Return the number of examples and of tokens in a batch."""
+
+    def loss(self, batch: AnyBatch) -> Tensor:
+        """Return the mean loss per example of a batch, as a scalar that can be differentiated."""
+
+    def score(self) -> float:
+        """Measure the model on dev."""
+
+    def is_better(self, score: float, best: float) -> bool:
+        """Return whether a score is better than the best one so far."""
+
+    def is_perfect(self, score: float) -> bool:
+        """Return whether no score can be better."""
+
+
 @dataclass(frozen=True, slots=True)
 class Classification:
-    """The loss is the cross-entropy on the training split, the score the accuracy in percent on dev."""
+    """Cross-entropy on the training split, accuracy in percent on dev."""
 
     model: nn.Module
     train: PackedSplit
@@ -36,21 +64,26 @@ class Classification:
     batch_size: int
 
     def __len__(self) -> int:
-        """Return the number of training examples."""
         return len(self.train)
 
     def batches(self, order: Integers) -> Iterator[Batch]:
-        """Yield the training examples in the given order, a batch at a time."""
         return self.train.batches(self.batch_size, order)
 
+    def size(self, batch: Batch) -> tuple[int, int]:
+        return len(batch.labels), len(batch.tokens)
+
     def loss(self, batch: Batch) -> Tensor:
-        """Return the mean loss per example of a batch, as a scalar that can be differentiated."""
         labels = move(torch.from_numpy(batch.labels), self.device)
         return functional.cross_entropy(compute_scores(self.model, batch, self.device).float(), labels)
 
     def score(self) -> float:
-        """Measure the model on dev."""
         return compute_accuracy(predict(self.model, self.dev, self.device), self.dev)
+
+    def is_better(self, score: float, best: float) -> bool:
+        return score > best
+
+    def is_perfect(self, score: float) -> bool:
+        return score == 100.0
 
 
 def compute_scores(model: nn.Module, batch: Batch, device: torch.device) -> Tensor:

@@ -69,6 +69,29 @@ def test_an_annotation_that_cannot_be_resolved_is_none() -> None:
     assert encode(odd) == SENTENCES
 
 
+@pytest.mark.parametrize(
+    ("annotation", "expected"),
+    [("Sequence[str]", TEXTS), ("str | list[str]", TEXTS), ("list[list[str]]", SENTENCES), ("Sentences", SENTENCES)],
+)
+def test_an_annotation_beside_one_that_cannot_be_resolved_counts(annotation: str, expected: Any) -> None:
+    def mine(sentences: Any, prompt: Any = None) -> Any:
+        return sentences
+
+    mine.__annotations__ = {"sentences": annotation, "prompt": "Nowhere"}
+    assert encode(mine) == expected
+
+
+@pytest.mark.parametrize(("texts", "expected"), [(True, TEXTS), (False, SENTENCES)])
+def test_an_object_is_prepared_as_it_is_called(texts: bool, expected: Any) -> None:
+    class Prepared(Tokens):
+        def prepare(self, sentences):
+            self.seen = sentences
+
+    model = Prepared()
+    make_recipe(model, texts=texts).load(CPU).prepare(SENTENCES)
+    assert model.seen == expected
+
+
 def test_a_sentence_transformer_gets_text() -> None:
     calls = []
 

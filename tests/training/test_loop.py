@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import signal
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from torch import Tensor, nn
 
 from probing.model.attention import Packing
 from probing.model.classifier import Classifier
-from probing.tasks.batches import PackedSplit
+from probing.tasks.batches import Integers, PackedSplit
 from probing.training import loop
 from probing.training.checkpoints import Checkpoint
 from probing.training.objectives import Classification, NonFiniteLossError, compute_accuracy, predict
@@ -257,7 +258,12 @@ EPOCH = {"epoch": 1, "loss": 1.0, "score": 50.0}
         ({"facts": {"tokens": "many"}}, "tokens is not a number of tokens"),
         ({"facts": {"curve": [{"epoch": 1, "loss": "low", "score": 1.0}]}}, "its curve has no such numbers"),
         ({"facts": {"curve": [{"epoch": 1}]}}, "missing 2 required positional arguments"),
-        ({"facts": {"curve": [EPOCH]}}, "best.encoder.embedding.weight is only in the model"),
+        ({"facts": {"best": -1}}, "best is not a number of best"),
+        ({"facts": {"best": False}}, "best is not a number of best"),
+        ({"facts": {"best": 1}}, "its best epoch is not in its curve"),
+        ({"facts": {"curve": [EPOCH]}}, "its best epoch is not in its curve"),
+        ({"facts": {"curve": [EPOCH], "best": 2}}, "its best epoch is not in its curve"),
+        ({"facts": {"curve": [EPOCH], "best": 1}}, "best.encoder.embedding.weight is only in the model"),
         ({"facts": {"shuffling": {"bit_generator": "MT19937"}}}, "state must be for a PCG64"),
         ({"facts": {"shuffling": None}}, "state must be a dict"),
         ({"tensors": {"total": torch.zeros(2)}}, "total is [2], not []"),
@@ -310,27 +316,100 @@ def test_encoding_comes_before_the_epochs_of_a_frozen_encoder() -> None:
     assert frozen == pytest.approx([0.45, 0.9, 0.9, 0.9375, 1.0])
 
 
+@dataclass
+class Regression:
+    """Numbers predicted from numbers: squared errors, judged by their mean on dev unless the scores are given."""
+
+    model: nn.Linear
+    scores: Iterator[float] | None = None
+    inputs: Tensor = field(default_factory=lambda: torch.linspace(-1, 1, 60).reshape(20, 3))
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    def error(self, inputs: Tensor) -> Tensor:
+        error: Tensor = self.model(inputs).squeeze(1) - (inputs.sum(1) + 0.5)
+        return error.square().mean()
+
+    def batches(self, order: Integers) -> Iterator[Tensor]:
+        yield from self.inputs[torch.from_numpy(order)].split(8)
+
+    def size(self, batch: Tensor) -> tuple[int, int]:
+        return len(batch), 3 * len(batch)
+
+    def loss(self, batch: Tensor) -> Tensor:
+        return self.error(batch)
+
+    def score(self) -> float:
+        if self.scores is not None:
+            return next(self.scores)
+        return self.error(self.inputs / 2).item()
+
+    def is_better(self, score: float, best: float) -> bool:
+        return score < best
+
+    def is_perfect(self, score: float) -> bool:
+        return score == 0.0
+
+
+class NegativeRegression(Regression):
+    """The same with its scores turned round: higher is better, and none is above zero."""
+
+    def is_better(self, score: float, best: float) -> bool:
+        return score > best
+
+
+def make_linear() -> nn.Linear:
+    torch.manual_seed(0)
+    return nn.Linear(3, 1)
+
+
+def regress(objective: Regression, **options: Any) -> loop.TrainingOutcome:
+    settings = replace(SETTINGS, learning_rate=0.05, max_epochs=options.pop("max_epochs", 5))
+    return loop.train(objective.model, objective, settings, seed=0, device=CPU, **options)
+
+
+def test_what_is_no_classification_learns_too() -> None:
+    objective = Regression(make_linear())
+    before = objective.score()
+    outcome = regress(objective, max_epochs=40)
+    scores = [epoch.score for epoch in outcome.curve]
+    assert outcome.score == min(scores) == scores[outcome.best_epoch - 1] < before / 2
+    assert outcome.curve[-1].loss < outcome.curve[0].loss
+    assert outcome.tokens == len(scores) * 60
+    assert objective.score() == outcome.score, "the model has the weights of the best epoch"
+
+
+@pytest.mark.parametrize(("kind", "sign"), [(Regression, 1.0), (NegativeRegression, -1.0)])
+def test_the_objective_says_which_epoch_is_best(kind: type[Regression], sign: float) -> None:
+    outcome = regress(kind(make_linear(), iter([sign * score for score in (5.0, 2.0, 2.0, 3.0, 1.0)])))
+    assert [epoch.score for epoch in outcome.curve] == [sign * score for score in (5.0, 2.0, 2.0, 3.0)]
+    assert (outcome.best_epoch, outcome.score) == (2, sign * 2.0)
+
+
+@pytest.mark.parametrize(("kind", "sign"), [(Regression, 1.0), (NegativeRegression, -1.0)])
 @pytest.mark.parametrize("epoch", [2, 3, 4])
-def test_a_resumed_training_keeps_its_best_epoch(tmp_path: Path, epoch: int) -> None:
+def test_a_resumed_training_keeps_the_best_epoch_of_its_objective(
+    tmp_path: Path, kind: type[Regression], sign: float, epoch: int
+) -> None:
     """Stopped after an epoch that is better, one that is worse and one that is better again."""
-    script = [4, 6, 5, 7, 3]
+    script = [sign * score for score in (4.0, 2.0, 3.0, 1.0, 5.0)]
 
     def stop(progress: loop.Progress) -> None:
         if progress.epoch_ended and progress.epoch == epoch:
             raise PowerError
 
-    def learn(model: Scripted, **options: Any) -> loop.TrainingOutcome:
-        return classify(model, (zeros(20), zeros(10)), replace(SETTINGS, max_epochs=5), **options)
-
-    whole, stopped, resumed = Scripted(script), Scripted(script), Scripted(script[epoch:])
-    expected = learn(whole)
+    whole, scores = make_linear(), iter(script)
+    expected = regress(kind(whole, iter(script)))
     with pytest.raises(PowerError):
-        learn(stopped, checkpoint=Checkpoint(tmp_path, key="a", device=CPU), on_progress=stop)
-    assert learn(resumed, checkpoint=Checkpoint(tmp_path, key="a", device=CPU)) == expected
-    assert (expected.best_epoch, expected.score) == (4, 70.0)
-    assert torch.equal(whole.bias, resumed.bias)
+        regress(kind(make_linear(), scores), checkpoint=Checkpoint(tmp_path, key="a", device=CPU), on_progress=stop)
+    resumed = make_linear()
+    outcome = regress(kind(resumed, scores), checkpoint=Checkpoint(tmp_path, key="a", device=CPU))
+    assert outcome == expected
+    assert (outcome.best_epoch, outcome.score) == (4, sign * 1.0)
+    assert all(torch.equal(value, resumed.state_dict()[name]) for name, value in whole.state_dict().items())
 
 
-def test_nothing_is_better_than_a_perfect_score() -> None:
-    outcome = classify(Scripted([3, 10, 4]), (zeros(20), zeros(10)))
-    assert [epoch.score for epoch in outcome.curve] == [30.0, 100.0]
+def test_nothing_is_better_than_what_the_objective_calls_perfect() -> None:
+    outcome = regress(Regression(make_linear(), iter([100.0, 3.0, 0.0, 1.0])))
+    assert [epoch.score for epoch in outcome.curve] == [100.0, 3.0, 0.0]
