@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from filelock import FileLock, Timeout
 
 from probing.errors import ProbingError
 from probing.execution import Leases
-from probing.storage import CHECKPOINTS, EXPLAINED, SHIPPED, cache_folder
+from probing.storage import CHECKPOINTS, EXPLAINED, SHIPPED, Folder, cache_folder
 
 CACHED = {EXPLAINED: "model of an explanation", SHIPPED: "file of a run on a cluster"}
 """Description of each kind in the cache that can be made again."""
@@ -32,9 +31,12 @@ class Leftover:
 
     def delete(self) -> None:
         """Delete the folder, unless a process is just fetching it."""
-        with FileLock(f"{self.folder}.lock", timeout=0) as lock:
-            shutil.rmtree(self.folder, ignore_errors=True)
-            Path(lock.lock_file).unlink(missing_ok=True)
+        with (
+            Folder.open(self.folder.parents[1], self.folder.parent.name) as parent,
+            FileLock(f"{self.folder}.lock", timeout=0) as lock,
+        ):
+            parent.remove_folder(self.folder.name)
+            parent.remove(Path(lock.lock_file).name)
 
 
 def list_leftovers(results: Path) -> list[Leftover]:

@@ -109,7 +109,7 @@ def _compare_in_group(group: ResultGroup, first: ModelResults, second: ModelResu
         wins=wins,
         ties=len(verdicts) - wins - losses,
         losses=losses,
-        tasks=[_make_line(task, pair, [task], made, verdicts[task]) for task, made in comparisons.items()],
+        tasks=[_make_line(task, pair, [task], comparisons[task], verdict) for task, verdict in verdicts.items()],
         overall=_make_line(name, pair, list(comparisons), average, judge({name: average})[name]),
         left_out=[*gaps, *comparer.incomparable],
     )
@@ -187,5 +187,6 @@ def _as_dict(comparison: ModelComparison) -> dict[str, Any]:
 def _flatten(line: ComparisonLine) -> dict[str, Any]:
     """Return a line's fields, with those of the verdict in its place."""
     fields = dataclasses.asdict(line)
+    verdict: dict[str, Any] = fields.pop("verdict")
     p_values = {name: fields.pop(name) for name in ("p_mcnemar", "p_randomisation")}
-    return fields | fields.pop("verdict") | p_values
+    return fields | verdict | p_values

@@ -18,16 +18,9 @@ SHOWN = 24
 class Confusion:
     """Counts of test sentences by right label (rows) and predicted label (columns)."""
 
-    labels: Sequence[str]
-    """Label of each row and column, except of a last one that several labels share."""
+    names: Sequence[str]
+    """Name of each row and column: its label, or the number of labels that share the last one."""
     counts: Integers
-    others: int
-    """Number of labels that share the last row and column; 0 if each label has its own."""
-
-    @property
-    def names(self) -> list[str]:
-        """Names of the rows and columns."""
-        return [*self.labels, f"{self.others} others"] if self.others else list(self.labels)
 
 
 def count_confusions(result: TaskResult, shown: int = SHOWN) -> Confusion:
@@ -39,12 +32,14 @@ def count_confusions(result: TaskResult, shown: int = SHOWN) -> Confusion:
     if len(labels) > shown:
         chosen = _find_most_confused(gold, predicted, len(labels), shown - 1)
         kept = [index for index in kept if index in chosen]
-    others = len(labels) - len(kept)
+    names = [labels[index] for index in kept]
+    if len(kept) < len(labels):
+        names.append(f"{len(labels) - len(kept)} others")
     rows = np.full(len(labels), len(kept))
     rows[kept] = np.arange(len(kept))
-    size = len(kept) + bool(others)
+    size = len(names)
     counts = np.bincount(rows[gold] * size + rows[predicted], minlength=size * size).reshape(size, size)
-    return Confusion([labels[index] for index in kept], counts, others)
+    return Confusion(names, counts)
 
 
 def order_labels(labels: Sequence[str]) -> list[int]:

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
+import numpy as np
+from msgspec import UNSET, Meta, Struct, UnsetType, structs
 
 from probing.errors import ProbingError
 from probing.experiments import EXPLANATION_ENDING
@@ -20,6 +23,49 @@ from probing.storage import parse_json, read_text
 
 LIMIT = 1_500_000
 """Largest number of characters that the sentences add to a page; attention grows with the square of their length."""
+
+
+Number = Annotated[float, Meta(ge=-1e15, le=1e15)]
+"""Finite number whose thousandths are a whole number of 64 bits."""
+
+
+class SavedLayer(Struct):
+    """Weights of one layer in a file."""
+
+    attention: list[list[list[Number]]]
+    agreement: list[list[list[list[Number]]]] | UnsetType = UNSET
+    share: list[list[list[list[Number]]]] | UnsetType = UNSET
+
+
+class SavedSentence(Struct):
+    """Explained sentence in a file."""
+
+    tokens: list[str]
+    gold: str | None
+    predicted: str
+    layers: list[SavedLayer]
+
+
+class SavedHead(Struct):
+    """Accuracy without one head in a file."""
+
+    layer: int
+    head: int
+    accuracy: Number
+    drop: Number
+
+
+class SavedExplanation(Struct):
+    """Fields of a file that the page shows, or that tell its model from others."""
+
+    task: str
+    model: str
+    data: str
+    preset: str
+    seed: int
+    key: str
+    sentences: list[SavedSentence]
+    masking: list[SavedHead]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,104 +86,52 @@ class Explanations:
 
 def load_explanations(folder: Path, on_damaged: Callable[[str], None], limit: int = LIMIT) -> Explanations:
     """Return the explanations of a folder; a damaged file is named to `on_damaged` and left out."""
-    origins: list[dict[str, str]] = []
+    saved: list[SavedExplanation] = []
     by_file: list[list[dict[str, Any]]] = []
-    masking: list[list[dict[str, Any]]] = []
     for path in sorted(folder.glob(f"*{EXPLANATION_ENDING}")):
         try:
-            content = parse_json(read_text(path))
-            origin = _read_origin(content)
-            sentences = [_read_sentence(item) for item in content["sentences"]]
-            masked = [_read_masking(item) for item in content["masking"]]
+            content = msgspec.convert(parse_json(read_text(path)), SavedExplanation)
+            by_file.append([_describe_sentence(sentence) for sentence in content.sentences])
+            saved.append(content)
         except ProbingError as error:
             on_damaged(str(error))
-        except (ValueError, TypeError, KeyError, IndexError, OverflowError):
+        except ValueError:
             on_damaged(f"{path}: not an explanation. Delete it and run `probe explain` again")
-        else:
-            origins.append(origin)
-            by_file.append(sentences)
-            masking.append(masked)
-    names = [
-        {"task": origin["task"], "model": name} for origin, name in zip(origins, _name_models(origins), strict=True)
-    ]
+    names = [{"task": one.task, "model": name} for one, name in zip(saved, _name_models(saved), strict=True)]
     by_file = [[name | one for one in sentences] for name, sentences in zip(names, by_file, strict=True)]
     # All files' first sentences come before any second one, so that the limit cuts long files, not late ones.
     ordered = [one for turn in itertools.zip_longest(*by_file) for one in turn if one is not None]
     sizes = itertools.accumulate(len(json.dumps(one, separators=(",", ":"))) for one in ordered)
     kept = sum(size <= limit for size in sizes)
-    named = [name | one for name, masked in zip(names, masking, strict=True) for one in masked]
-    return Explanations(ordered[:kept], named, len(ordered) - kept)
+    masking = [name | structs.asdict(head) for name, one in zip(names, saved, strict=True) for head in one.masking]
+    return Explanations(ordered[:kept], masking, len(ordered) - kept)
 
 
-def _read_origin(content: dict[str, Any]) -> dict[str, str]:
-    """Return the fields that say which model was explained on which task."""
-    seed = content["seed"]
-    if type(seed) is not int:
-        raise TypeError
-    named = {name: _check_text(content[name]) for name in ("task", "model", "data", "preset", "key")}
-    return named | {"seed": f"seed {seed}", "key": named["key"][:12]}
-
-
-def _name_models(origins: Sequence[dict[str, str]]) -> list[str]:
+def _name_models(saved: Sequence[SavedExplanation]) -> list[str]:
     """Return a name for each explained model that distinguishes it from the other models of its task."""
-    names = [origin["model"] for origin in origins]
-    for field_name in ("data", "preset", "seed", "key"):
+    names = [one.model for one in saved]
+    marks_of_each = [(one.data, one.preset, f"seed {one.seed}", one.key[:12]) for one in saved]
+    for marks in zip(*marks_of_each, strict=True):
         alike: dict[tuple[str, str], set[str]] = defaultdict(set)
-        for origin, name in zip(origins, names, strict=True):
-            alike[origin["task"], name].add(origin[field_name])
+        for one, name, mark in zip(saved, names, marks, strict=True):
+            alike[one.task, name].add(mark)
         names = [
-            f"{name}, {origin[field_name]}" if len(alike[origin["task"], name]) > 1 else name
-            for origin, name in zip(origins, names, strict=True)
+            f"{name}, {mark}" if len(alike[one.task, name]) > 1 else name
+            for one, name, mark in zip(saved, names, marks, strict=True)
         ]
     return names
 
 
-def _read_sentence(content: dict[str, Any]) -> dict[str, Any]:
-    """Return one explained sentence with its weights in thousandths."""
-    tokens = [_check_text(token) for token in content["tokens"]]
-    length = len(tokens)
+def _describe_sentence(sentence: SavedSentence) -> dict[str, Any]:
+    """Return one explained sentence with its weights in thousandths; weights of a wrong shape are a ValueError."""
+    length = len(sentence.tokens)
     layers = []
-    for layer in content["layers"]:
-        heads = len(layer["attention"])
-        read = {"attention": _to_thousandths(layer["attention"], (heads, length, length))}
-        for name in ("agreement", "share"):
-            if name in layer:
-                shape = (len(layer[name]), length, heads, len(layer[name][0][0][0]))
-                read[name] = _to_thousandths(layer[name], shape)
-        layers.append(read)
-    gold = content["gold"]
-    return {
-        "tokens": tokens,
-        "gold": None if gold is None else _check_text(gold),
-        "predicted": _check_text(content["predicted"]),
-        "layers": layers,
-    }
-
-
-def _read_masking(item: dict[str, Any]) -> dict[str, Any]:
-    """Return the accuracy without one head."""
-    numbers = {name: item[name] for name in ("layer", "head", "accuracy", "drop")}
-    if not all(_is_number(number) for number in numbers.values()):
-        raise ValueError
-    return numbers
-
-
-def _check_text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError
-    return value
-
-
-def _to_thousandths(values: Any, shape: Sequence[int]) -> Any:
-    """Return nested lists of numbers as whole thousandths; another shape is a ValueError."""
-    if not shape:
-        if not _is_number(values):
-            raise ValueError
-        return round(1000 * values)
-    if not isinstance(values, list) or len(values) != shape[0]:
-        raise ValueError
-    return [_to_thousandths(item, shape[1:]) for item in values]
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    for layer in sentence.layers:
+        weights = {name: np.array(values) for name, values in structs.asdict(layer).items() if values is not UNSET}
+        heads = len(layer.attention)
+        for name, array in weights.items():
+            routed = (len(array), length, heads, array.shape[-1])
+            if array.shape != ((heads, length, length) if name == "attention" else routed):
+                raise ValueError(f"{name} has the shape {array.shape}")
+        layers.append({name: np.rint(1000 * array).astype(int).tolist() for name, array in weights.items()})
+    return structs.asdict(sentence) | {"layers": layers}

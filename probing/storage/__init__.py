@@ -16,7 +16,6 @@ from probing.storage.files import (
     hash_file,
     hash_json,
     make_name,
-    publish,
     to_json,
     write_atomically,
 )

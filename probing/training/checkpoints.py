@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import logging
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -21,7 +22,10 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from probing.storage import CHECKPOINTS, parse_json, publish
+from probing.errors import ProbingError
+from probing.storage import CHECKPOINTS, Folder, parse_json
+
+logger = logging.getLogger(__name__)
 
 FORMAT = 2
 MINUTES, FIRST_MINUTES = 3.0, 0.5
@@ -94,7 +98,7 @@ class Checkpoint:
         began = self.stopwatch.seconds
         try:
             self._write(self.path, state)
-        except (OSError, SafetensorError, RuntimeError, ValueError, KeyError) as error:
+        except (OSError, ProbingError, SafetensorError, RuntimeError, ValueError, KeyError) as error:
             # Beyond the disk's errors: a user's module can hold tensors that safetensors does not know.
             if not self._warned:
                 reason = _describe(error)
@@ -117,15 +121,8 @@ class Checkpoint:
         seconds = self.stopwatch.seconds - self._began
         about = {**self.about, "threads": torch.get_num_threads(), "seconds": seconds, "facts": facts}
         text = json.dumps(about, allow_nan=False)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_suffix(".partial")
-        try:
-            save_file(tensors, partial, {"about": text, "sha256": _hash(text, tensors)})
-            publish(partial, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                partial.unlink(missing_ok=True)
-            raise
+        with _open_folder(path.parent, create=True) as folder, folder.replacing(path.name) as temporary:
+            save_file(tensors, temporary, {"about": text, "sha256": _hash(text, tensors)})
 
     def resume(self, state: Resumable) -> bool:
         """Restore the state from the checkpoint; without a sound one, leave it unchanged and return False."""
@@ -169,8 +166,8 @@ class Checkpoint:
 
     def _set_aside(self, path: Path, reason: str) -> None:
         aside = path.with_suffix(".safetensors.damaged")
-        with contextlib.suppress(OSError):
-            os.replace(path, aside)
+        with contextlib.suppress(OSError), _open_folder(path.parent) as folder:
+            folder.rename(path.name, aside.name)
         self.on_note(
             f"{path}: not a checkpoint to go on from ({reason}). It is set aside as {aside.name}; beginning again"
         )
@@ -183,24 +180,34 @@ def checkpoint_folder(record: Path) -> Path:
 
 def discard_checkpoints(record: Path) -> None:
     """Remove the checkpoints of a cell, and leftovers of a killed process; files that were set aside stay."""
-    folder = checkpoint_folder(record)
-    _remove(folder, keep=(".damaged",))
-    with contextlib.suppress(OSError):  # not empty, or not there
-        folder.rmdir()
-        folder.parent.rmdir()
+    place = checkpoint_folder(record)
+    try:
+        _remove(place, keep=(".damaged",))
+        for path in (place, place.parent):
+            with contextlib.suppress(OSError), Folder.open(path.parent) as folder:  # not empty, or not there
+                os.rmdir(path.name, dir_fd=folder.handle)
+    except ProbingError as error:  # a link that somebody has put there is left alone
+        logger.warning("%s", error)
 
 
 def list_checkpointed_records(results: Path) -> list[Path]:
     """Return the record files, existing or not, of the cells that have checkpoints."""
-    return [results / f"{folder.name}.json" for folder in (results / CHECKPOINTS).glob("*")]
+    with contextlib.suppress(OSError), Folder.open(results, CHECKPOINTS) as folder:
+        return [results / f"{name}.json" for name in folder.list_names()]
+    return []
 
 
-def _remove(folder: Path, *, keep: tuple[str, ...]) -> None:
+def _remove(place: Path, *, keep: tuple[str, ...]) -> None:
     """Remove a cell's files except those with certain endings."""
-    with contextlib.suppress(OSError):
-        for path in folder.iterdir():
-            if path.suffix not in keep:
-                path.unlink(missing_ok=True)
+    with contextlib.suppress(OSError), _open_folder(place) as folder:
+        for name in folder.list_names():
+            if not name.endswith(keep):
+                folder.remove(name)
+
+
+def _open_folder(place: Path, *, create: bool = False) -> contextlib.AbstractContextManager[Folder]:
+    """Open a cell's folder, two levels below a folder that others may write to; links on the way are an error."""
+    return Folder.open(place.parents[1], place.parent.name, place.name, create=create)
 
 
 def _describe(error: Exception) -> str:

@@ -40,7 +40,7 @@ def test_wins_ties_and_losses(records):
     assert [line.task for line in comparison.tasks] == ["Tense", "SubNm", "ObjNm"]
     assert [line.verdict.difference for line in comparison.tasks] == pytest.approx([4.0, -4.0, 0.1])
     assert comparison.overall.verdict.difference == pytest.approx(0.1 / 3)
-    assert comparison.overall.accuracy == pytest.approx((80.1 + 0.1 / 3, 80.1))
+    assert comparison.overall.accuracy == pytest.approx([80.1 + 0.1 / 3, 80.1])
     assert comparison.overall.verdict.low < 0 < comparison.overall.verdict.high
     turned = compare(records[:18], "Base", "EM")
     assert (turned.wins, turned.ties, turned.losses) == (1, 1, 1)

@@ -1,13 +1,12 @@
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from probing.errors import ProbingError
 from probing.report.confusion import count_confusions, order_labels
 from probing.report.grouping import group_results
 from probing.results import Counts
@@ -57,11 +56,6 @@ def test_every_answer_is_counted_once(make_record, data):
     assert confusion.counts.sum() == 18
     assert len(confusion.names) == len(confusion.counts) == min(number, shown)
     pairs = Counter((labels[g], labels[p]) for g, p in zip(gold * 2, first + second, strict=True))
-    for row, right in enumerate(confusion.labels):
-        for column, predicted in enumerate(confusion.labels):
+    for (row, right), (column, predicted) in itertools.product(enumerate(confusion.names), repeat=2):
+        if right in labels and predicted in labels:
             assert confusion.counts[row, column] == pairs[right, predicted]
-
-
-def test_a_prediction_that_is_no_label(make_record):
-    with pytest.raises(ProbingError, match=r"^a record of Tense EM has predictions beyond its 2 labels\. Run the cell"):
-        count_confusions(make_result(make_record, ["A", "B"], [0, 1], [0, 7]))

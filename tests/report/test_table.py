@@ -6,6 +6,7 @@ import math
 import pytest
 
 from probing.errors import ProbingError
+from probing.report.formats import render_text
 from probing.report.grouping import AVERAGE
 from probing.report.table import TableValue, make_tables
 from probing.results import DescriptionLength
@@ -372,14 +373,14 @@ def test_selectivity_and_compression_have_tables_of_their_own(measured):
 def test_averages_of_other_measures_stand_in_the_table_of_accuracies(measured):
     table = only(measured)
     assert table.averages == ["Select.", "Compr."]
-    assert table.abbreviations == "Select., Compr.: selectivity and compression, see below."
+    assert "Select., Compr.: selectivity and compression, see below." in render_text(table)
     printed = text(table)
     assert (printed["EM"]["Select."], printed["EM"]["Compr."]) == ("20.00", "4.00")
     assert "Select." not in printed["Base"]  # an average over fewer tasks would not be comparable
     assert [printed[row]["Tense"] for row in ("Base", "EM")] == ["80.50*", "80.50*"]
     plain = only([record for record in measured if record.identity.measure == "accuracy"])
     assert (plain.supplements, plain.averages) == ([], [])
-    assert "Select." not in plain.caption
+    assert "see below" not in render_text(plain)
 
 
 def test_the_interval_of_a_selectivity_is_wider_than_that_of_the_accuracy(measured):

@@ -13,6 +13,7 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
+from probing.errors import ProbingError
 from probing.training import checkpoints
 from probing.training.checkpoints import (
     Checkpoint,
@@ -102,12 +103,14 @@ def test_nothing_is_kept_without_a_folder() -> None:
 def test_the_one_before_stays_until_the_new_one_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make(tmp_path).save(Numbers(epoch=1))
 
-    def stop(*arguments: Any) -> None:
+    def stop(*arguments: Any, **handles: int) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(checkpoints, "publish", stop)
-    with pytest.raises(KeyboardInterrupt):
-        make(tmp_path).save(Numbers(epoch=2))
+    checkpoint = make(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", stop)
+        with pytest.raises(KeyboardInterrupt):
+            checkpoint.save(Numbers(epoch=2))
     assert [path.name for path in tmp_path.iterdir()] == ["training.safetensors"]
     back, _ = resume(tmp_path)
     assert back is not None
@@ -301,7 +304,7 @@ def test_on_the_way_out_only_what_is_quick_is_written(tmp_path: Path, monkeypatc
     monkeypatch.setattr(checkpoints, "QUICK_BYTES", 10)
     checkpoint.save_if_quick(Numbers())
     assert list(tmp_path.iterdir()) == [], "too large to begin with"
-    real = checkpoints.publish
+    real = checkpoints.save_file
 
     def dawdle(*arguments: Any) -> None:
         clock.now += 2 * checkpoints.QUICK_SECONDS
@@ -309,7 +312,7 @@ def test_on_the_way_out_only_what_is_quick_is_written(tmp_path: Path, monkeypatc
 
     checkpoint.save(Numbers(epoch=1))
     checkpoint.save_if_quick(Numbers(epoch=2))
-    monkeypatch.setattr(checkpoints, "publish", dawdle)
+    monkeypatch.setattr(checkpoints, "save_file", dawdle)
     checkpoint.save(Numbers(epoch=3))
     checkpoint.save_if_quick(Numbers(epoch=4))
     back, _ = resume(tmp_path)
@@ -347,3 +350,39 @@ def test_cells_with_checkpoints_are_listed_by_their_records(tmp_path: Path) -> N
         make(checkpoint_folder(record)).save(Numbers())
     assert set(list_checkpointed_records(tmp_path)) == records
     assert list_checkpointed_records(tmp_path / "nowhere") == []
+
+
+@pytest.mark.parametrize("level", ["checkpoints", "cell"])
+def test_nothing_is_written_or_deleted_behind_a_link(
+    tmp_path: Path, level: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whoever may write to a shared results folder could else have files elsewhere deleted or overwritten."""
+    record = tmp_path / "results" / "mini--Tense--em--mini--seed0--abc.json"
+    folder, elsewhere = checkpoint_folder(record), tmp_path / "elsewhere"
+    precious = elsewhere / ("" if level == "cell" else folder.name) / "training.safetensors"
+    precious.parent.mkdir(parents=True)
+    precious.write_bytes(b"precious")
+    link = folder if level == "cell" else folder.parent
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(elsewhere)
+    notes: list[str] = []
+    checkpoint = Checkpoint(folder, key="abc", device=CPU, on_note=notes.append)
+    checkpoint.save(Numbers())
+    assert "a link or a file in place of a folder" in notes[0]
+    discard_checkpoints(record)
+    assert f"{link}: a link or a file in place of a folder. Remove it, then try again" in caplog.messages
+    with pytest.raises(ProbingError, match="a link or a file in place of a folder"):
+        checkpoint.resume(Numbers())
+    assert precious.read_bytes() == b"precious"
+    assert [path for path in elsewhere.rglob("*") if path.is_file()] == [precious]
+
+
+def test_a_link_in_place_of_a_file_is_replaced(tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.write_bytes(b"precious")
+    folder = tmp_path / "checkpoints" / "cell"
+    folder.mkdir(parents=True)
+    (folder / "training.safetensors").symlink_to(precious)
+    make(folder).save(Numbers(epoch=1))
+    assert precious.read_bytes() == b"precious"
+    assert not (folder / "training.safetensors").is_symlink()
