@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
+import re
+import shutil
 import signal
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -19,6 +22,7 @@ from probing.results import CellIdentity, Counts, DataIdentity, ModelIdentity, R
 from probing.tasks import COUNTERPARTS, TASKS, own_task
 
 GOLDEN = Path(__file__).with_name("golden")
+KERNELS = re.compile(r"(routing|descent)-[0-9a-f]{24}-[0-9a-f]{32}\.so")
 LINES = ("tr\tA\tthe cat sat .", "tr\tB\tdogs bark", "va\tA\tthe dog sat .", "te\tB\tcats bark")
 
 
@@ -35,13 +39,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture(autouse=True)
 def cache_home(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> Path:
-    """Keep every test's cache apart from the user's and from other tests'; only compiled kernels are kept for all."""
-    folder = tmp_path_factory.mktemp("cache")
-    (folder / "probing").mkdir()
-    (folder / "probing" / "kernels").symlink_to(request.config.cache.mkdir("kernels"), target_is_directory=True)
+) -> Iterator[Path]:
+    """Keep every test's cache apart from the user's and from other tests'; only compiled kernels are handed on."""
+    folder, shared = tmp_path_factory.mktemp("cache"), request.config.cache.mkdir("kernels")
+    kernels = folder / "probing" / "kernels"
+    kernels.mkdir(parents=True)
+    for library in shared.iterdir():
+        if KERNELS.fullmatch(library.name):
+            shutil.copy(library, kernels)
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
-    return folder
+    yield folder
+    for library in kernels.glob("*.so"):
+        if KERNELS.fullmatch(library.name) and not (shared / library.name).exists():
+            temporary = shared / f".{os.getpid()}-{library.name}"
+            shutil.copy(library, temporary)
+            temporary.rename(shared / library.name)
 
 
 @pytest.fixture(autouse=True)

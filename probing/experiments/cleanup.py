@@ -11,15 +11,15 @@ from filelock import FileLock, Timeout
 
 from probing.errors import ProbingError
 from probing.execution import Leases
-from probing.storage import CHECKPOINTS, EXPLAINED, SHIPPED, Folder, cache_folder
+from probing.storage import CHECKPOINTS, EXPLAINED, KERNELS, SHIPPED, Folder, cache_folder
 
-CACHED = {EXPLAINED: "model of an explanation", SHIPPED: "file of a run on a cluster"}
+CACHED = {EXPLAINED: "model of an explanation", SHIPPED: "file of a run on a cluster", KERNELS: "compiled library"}
 """Description of each kind in the cache that can be made again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """A folder that can be deleted."""
+    """A folder or a file that can be deleted."""
 
     kind: str
     folder: Path
@@ -27,7 +27,8 @@ class Leftover:
 
     @property
     def size(self) -> int:
-        return sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file())
+        paths = (self.folder, *self.folder.rglob("*"))
+        return sum(path.stat().st_size for path in paths if path.is_file())
 
     def delete(self) -> None:
         """Delete the folder, unless a process is just fetching it."""
@@ -74,4 +75,5 @@ def clear_leftovers(kinds: Collection[str], results: Path) -> tuple[int, int]:
 
 
 def _list_folders(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.glob("*") if path.is_dir())
+    """Return the folders in a folder, and compiled libraries."""
+    return sorted(path for path in folder.glob("*") if path.is_dir() or path.suffix == ".so")

@@ -6,6 +6,7 @@ build at the same time.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import hashlib
@@ -21,7 +22,7 @@ from pathlib import Path
 
 import torch
 
-from probing.storage import cache_folder
+from probing.storage import KERNELS, cache_folder, hash_content, publish
 
 logger = logging.getLogger(__name__)
 
@@ -50,22 +51,36 @@ class Kernels:
 @functools.cache
 def load(name: str) -> Kernels:
     """Return the kernels of `name`.cpp, compiled if this machine has not done so before; a failure is logged once."""
-    source = SOURCES / f"{name}.cpp"
-    compiler = _find_compiler()
-    if compiler is None:
-        return _explain(name, "no C++ compiler was found (CXX, c++, g++, clang++)")
     try:
-        path = cache_folder("kernels") / f"{name}-{_identify(compiler)}.so"
-        try:
-            library = ctypes.CDLL(str(path))
-        except OSError:  # it is not there, or does not load, as after a change of the system's libraries
-            path.parent.mkdir(parents=True, exist_ok=True)
+        compiler = _find_compiler()
+        if compiler is None:
+            return _explain(name, "no C++ compiler was found (CXX, c++, g++, clang++)")
+        build = f"{name}-{_identify(compiler)}"
+        library = _open(build)
+        if library is None:
             logger.info("compiling the %s kernels, once for this machine", name)
-            _compile(compiler, source, path)
-            library = ctypes.CDLL(str(path))
+            _compile(compiler, SOURCES / f"{name}.cpp", build)
+            library = _open(build)
     except (OSError, subprocess.SubprocessError) as error:
         return _explain(name, f"the kernels could not be compiled: {error}")
-    return Kernels(library, f"fused kernels compiled by {compiler[0]} ({path})")
+    if library is None:
+        return _explain(name, f"the kernels were removed from {cache_folder(KERNELS)} while they were loaded")
+    return Kernels(library, f"fused kernels compiled by {compiler[0]} ({library._name})")
+
+
+def _open(build: str) -> ctypes.CDLL | None:
+    """Return the library of a build; one that is damaged, or does not load here, is removed and counts as missing."""
+    for path in cache_folder(KERNELS).glob(f"{build}-*.so"):
+        with contextlib.suppress(OSError):
+            if path.name == f"{build}-{_hash(path)}.so":
+                return ctypes.CDLL(str(path))
+        logger.warning("%s: not the library that was compiled. It is compiled anew", path)
+        path.unlink(missing_ok=True)
+    return None
+
+
+def _hash(path: Path) -> str:
+    return hash_content(path.read_bytes())[:32]
 
 
 def _explain(name: str, reason: str) -> Kernels:
@@ -74,7 +89,10 @@ def _explain(name: str, reason: str) -> Kernels:
 
 
 def _find_compiler() -> list[str] | None:
-    wanted = shlex.split(os.environ.get("CXX", ""))
+    try:
+        wanted = shlex.split(os.environ.get("CXX", ""))
+    except ValueError as error:
+        raise OSError(f"CXX cannot be read ({error})") from None
     for command in (wanted, ["c++"], ["g++"], ["clang++"]):
         if command and (path := shutil.which(command[0])):
             return [path, *command[1:]]
@@ -103,9 +121,11 @@ def _processor() -> str:
     )
 
 
-def _compile(compiler: list[str], source: Path, path: Path) -> None:
-    """Compile the first build that loads here, and put it at the path."""
-    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+def _compile(compiler: list[str], source: Path, build: str) -> None:
+    """Compile with the first flags whose library loads here, and keep it under a name with its hash."""
+    kernels = cache_folder(KERNELS)
+    kernels.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=kernels) as folder:
         compiled, linked = f"{folder}/kernels.o", f"{folder}/kernels.so"
         errors = []
         for to_compile, to_link in BUILDS:
@@ -122,6 +142,6 @@ def _compile(compiler: list[str], source: Path, path: Path) -> None:
             except OSError as error:
                 errors.append(str(error))
             else:
-                os.replace(linked, path)
+                publish(Path(linked), kernels / f"{build}-{_hash(Path(linked))}.so")
                 return
         raise OSError("; ".join(dict.fromkeys(errors)))

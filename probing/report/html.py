@@ -85,28 +85,24 @@ def _describe_table(
     group = table.analysis.group
     identity = group.records[0].identity
     chosen = next(iter(section["differences"]), None)
-    marks = section["differences"].get(chosen, [])
+    marks = section["differences"].get(chosen, [[] for _ in section["rows"]])
+    questions = {task.name: task.asks for task in TASKS + COUNTERPARTS}
     report = ["probe", "report", "--results", folder, "--format", "html", "-o", "report.html"]
     report += ["--compare", reference] if reference else []
     report += ["--against", "paper"] if against_paper else []
     return {
+        "table": table,
+        "section": section,
         "title": f"{identity.data.name}, preset {identity.preset}",
         "facts": _list_facts(group),
         "families": [(name, len(list(members))) for name, members in itertools.groupby(table.families.values())],
-        "columns": [(column, _explain_column(column)) for column in table.columns],
+        "columns": [(column, questions.get(column, "")) for column in table.columns],
         "rows": [
-            (row, values, [difference and difference[-1] for difference in (marks[place] if marks else [])])
-            for place, (row, values) in enumerate(zip(section["rows"], section["views"]["accuracy"], strict=True))
+            (row, values, [difference and difference[-1] for difference in differences])
+            for row, values, differences in zip(section["rows"], section["views"]["accuracy"], marks, strict=True)
         ],
         "views": {other.measure: VIEWS.get(other.measure, other.measure) for other in table.supplements},
-        "caption": table.caption,
-        "legend": table.legend,
         "reference": chosen,
-        "references": list(section["differences"]),
-        "models": section["models"],
-        "notes": table.notes,
-        "claims": table.claims,
-        "stacks": section["stacks"],
         "settings": list_differing_settings(group),
         "labels": [model.label for model in group.models],
         "commands": [*list_commands(group, folder), shlex.join(report)],
@@ -122,11 +118,6 @@ def _list_facts(group: ResultGroup) -> list[tuple[str, str]]:
         ("Records", f"{len(group.records)}, {days}"),
         *((name.capitalize(), ", ".join(found)) for name, found in versions.items()),
     ]
-
-
-def _explain_column(column: str) -> str:
-    """Return the question that a task asks, or nothing for a column without one."""
-    return next((task.asks for task in TASKS + COUNTERPARTS if task.name == column), "")
 
 
 def _read(name: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from probing.report.confusion import count_confusions, order_labels
 from probing.report.grouping import ModelResults, ResultGroup, TaskResult, flatten_settings
 from probing.report.layers import find_stacks
-from probing.report.significance import Verdict, judge_against
+from probing.report.significance import judge_against
 from probing.report.table import Row, Table, TableValue
 from probing.results import Record
 from probing.statistics import Interval
@@ -22,14 +22,13 @@ def make_section(table: Table) -> dict[str, Any]:
     """Return the page's data on one table; a model is represented by its index in the list of models."""
     group = table.analysis.group
     models = [model for model in group.models if model.results]
+    labels = [model.label for model in models]
     references = _choose_references(table, models)
     tables = (table, *table.supplements)
     return {
         "columns": table.columns,
-        "models": [model.label for model in models],
-        "rows": [
-            {"label": row.label, "model": _find_index(models, row.label) if row.model else None} for row in table.rows
-        ],
+        "models": labels,
+        "rows": [{"label": row.label, "model": labels.index(row.label) if row.model else None} for row in table.rows],
         "views": {shown.measure: _pack_rows(shown, table.rows) for shown in tables},
         "captions": {shown.measure: shown.caption for shown in tables},
         "differences": {models.index(reference): _pack_differences(table, reference) for reference in references},
@@ -54,7 +53,9 @@ def make_section(table: Table) -> dict[str, Any]:
 
 def list_differing_settings(group: ResultGroup) -> dict[str, list[str]]:
     """Return the settings in which models differ, each with its value for every model, or a dash if it has none."""
-    settings = [flatten_settings(model.records[0]) | _get_version(model) for model in group.models]
+    records = [model.records[0] for model in group.models]
+    # A plug-in's version is a hash, of which the beginning is enough.
+    settings = [flatten_settings(record) | {"version": record.identity.model.version[:40]} for record in records]
     names = dict.fromkeys(name for values in settings for name in values)
     return {
         name: [_spell(values[name]) if name in values else "–" for values in settings]
@@ -63,60 +64,41 @@ def list_differing_settings(group: ResultGroup) -> dict[str, list[str]]:
     }
 
 
-def _get_version(model: ModelResults) -> dict[str, object]:
-    """Return a model's version in the form of a setting."""
-    version = model.records[0].identity.model.version
-    return {"version": version if version == "built-in" else version[:40]}
-
-
-def _find_index(models: Sequence[ModelResults], label: str) -> int:
-    return next(index for index, model in enumerate(models) if model.label == label)
-
-
 def _choose_references(table: Table, models: Sequence[ModelResults]) -> list[ModelResults]:
     """Return the models that a reader can compare with: the requested one first, then those at the table's top."""
-    chosen = table.analysis.reference
-    first = [chosen] if chosen in models and chosen is not None else []
-    others = [model for model in models if model is not chosen]
-    return [*first, *others][:REFERENCES] if len(models) > 1 else []
+    ordered = sorted(models, key=lambda model: model is not table.analysis.reference)
+    return ordered[:REFERENCES] if len(models) > 1 else []
 
 
 def _pack_differences(table: Table, reference: ModelResults) -> list[list[Any]]:
     """Return the differences of each row from a reference, packed for the page."""
-    verdicts = judge_against(reference, table.analysis.comparer)
-
-    def pack(row: Row) -> list[Any]:
-        is_compared = row.model and row.label != reference.label
-        found = {column: verdicts.get((row.label, column)) for column in table.columns} if is_compared else {}
-        values = {column: _make_value(verdict) for column, verdict in found.items() if verdict}
-        return _pack_row(table, Row(row.label, values, signed=True))
-
-    return [pack(row) for row in table.rows]
-
-
-def _make_value(verdict: Verdict) -> TableValue:
-    """Return a difference as the table's value."""
-    return TableValue(verdict.difference, Interval(verdict.low, verdict.high), mark=verdict.mark)
+    values = {
+        key: TableValue(verdict.difference, Interval(verdict.low, verdict.high), mark=verdict.mark)
+        for key, verdict in judge_against(reference, table.analysis.comparer).items()
+    }
+    return [
+        [pack_value(values.get((row.label, column)) if row.model else None, signed=True) for column in table.columns]
+        for row in table.rows
+    ]
 
 
 def _pack_rows(table: Table, rows: Sequence[Row]) -> list[list[Any]]:
     """Return a table's values in the order of the page's rows."""
-    found = {row.label: row for row in table.rows}
-    return [_pack_row(table, found.get(row.label, Row(row.label, {}))) for row in rows]
-
-
-def _pack_row(table: Table, row: Row) -> list[Any]:
-    """Return a row's packed value in each column, None where there is none."""
+    found = {row.label: row.values for row in table.rows}
     return [
-        pack_value(row.values[column], signed=row.signed) if column in row.values else None for column in table.columns
+        [pack_value(found.get(row.label, {}).get(column), signed=row.signed) for column in table.columns]
+        for row in rows
     ]
 
 
-def pack_value(value: TableValue, *, signed: bool = False) -> list[Any]:
-    """Return a value as a list: mean, low, high, text, text below it, whether it is best, mark."""
-    low, high = (value.interval.low, value.interval.high) if value.interval else (value.mean, value.mean)
+def pack_value(value: TableValue | None, *, signed: bool) -> list[Any] | None:
+    """Return a value, if there is one, as a list: mean, low, high, text, text below, whether it is best, mark."""
+    if value is None:
+        return None
+    interval = value.interval or Interval(value.mean, value.mean)
+    numbers = _round(value.mean, interval.low, interval.high)
     text = value.format(signed=signed).replace("-", "−")
-    return [*_round(value.mean, low, high), text, value.format_below(), value.best, value.mark]
+    return [*numbers, text, value.format_below(), value.best, value.mark]
 
 
 def _describe_cell(number: int, model: ModelResults, task: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from probing.storage.cache import (
     CHECKPOINTS,
     EXPLAINED,
+    KERNELS,
     KINDS,
     SHIPPED,
     VECTORS,
@@ -16,6 +17,7 @@ from probing.storage.files import (
     hash_file,
     hash_json,
     make_name,
+    publish,
     to_json,
     write_atomically,
 )

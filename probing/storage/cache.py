@@ -11,9 +11,10 @@ from pathlib import Path
 
 from probing.errors import ProbingError
 
-VECTORS, EXPLAINED, SHIPPED, CHECKPOINTS = KINDS = ("vectors", "explained", "shipped", "checkpoints")
-"""Kinds of files that commands keep: vectors of encoders, models of explanations, files of runs on a cluster, and
-checkpoints of cells that were stopped. All but the checkpoints are in the cache folder and can be made again."""
+KINDS = ("vectors", "explained", "shipped", "kernels", "checkpoints")
+"""Kinds of files that commands keep: vectors of encoders, models of explanations, files of runs on a cluster, compiled
+kernels, and checkpoints of cells that were stopped. All but the checkpoints are in the cache and can be made again."""
+VECTORS, EXPLAINED, SHIPPED, KERNELS, CHECKPOINTS = KINDS
 
 
 class CacheError(ProbingError, OSError):

@@ -35,7 +35,8 @@ def test_an_encoder_is_run_reported_cached_and_cleared(probe: Probe) -> None:
     assert [line.split("  ")[0] for line in probe("report")[1].splitlines() if "100.00" in line] == ["My words"]
     assert probe("cache", "list")[1].splitlines()[2].split()[:6] == ["length", "task", "24", "1", "1", "float32"]
     assert probe("cache", "clear", "--encoder", "length")[1].startswith("1 entries deleted, 0.0 MB")
-    assert len(probe("cache", "list")[1].splitlines()) == 2
+    vectors, _, _ = probe("cache", "list")[1].partition("\n\n")  # compiled kernels may follow
+    assert len(vectors.splitlines()) == 2
 
 
 def test_encoders_are_listed(probe: Probe) -> None:

@@ -37,6 +37,9 @@ def _cached() -> None:
         folder = cache_folder(kind) / name
         folder.mkdir(parents=True)
         (folder / "file").write_bytes(bytes(500_000))
+    for library in cache_folder("kernels").iterdir():
+        library.unlink()
+    (cache_folder("kernels") / "routing-0-0.so").write_bytes(bytes(400_000))
 
 
 def test_all_that_is_kept_is_listed_and_deleted(results: Path) -> None:
@@ -48,7 +51,10 @@ def test_all_that_is_kept_is_listed_and_deleted(results: Path) -> None:
         ("checkpoints", "cell with a record", 1.0, first),
         ("explained", "model of an explanation", 0.5, "e"),
         ("shipped", "file of a run on a cluster", 0.5, "s"),
+        ("kernels", "compiled library", 0.4, "routing-0-0.so"),
     ]
+    assert clear_leftovers(["kernels"], results) == (1, 400_000)
+    assert not list(cache_folder("kernels").iterdir())
     assert clear_leftovers(["shipped"], results) == (1, 500_000)
     assert not list(cache_folder("shipped").iterdir())
     assert clear_leftovers(["explained", "checkpoints"], results) == (3, 3_500_000)
@@ -57,6 +63,21 @@ def test_all_that_is_kept_is_listed_and_deleted(results: Path) -> None:
     assert clear_leftovers(["checkpoints"], results) == (1, 3_000_000)
     assert [path.suffix for path in results.iterdir()] == [".json"]
     assert describe_leftovers(results) == []
+
+
+def test_a_link_is_deleted_and_not_followed(results: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "precious").write_bytes(b"precious")
+    link = results / "checkpoints" / "mini--Tense--em--mini--seed9--999999999999"
+    link.symlink_to(elsewhere)
+    clear_leftovers(["checkpoints"], results)
+    assert not link.is_symlink()
+    (results / "checkpoints").symlink_to(elsewhere)
+    (elsewhere / "a--b").mkdir()
+    with pytest.raises(ProbingError, match="checkpoints: a link or a file in place of a folder"):
+        clear_leftovers(["checkpoints"], results)
+    assert sorted(path.name for path in elsewhere.iterdir()) == ["a--b", "precious"]
 
 
 def test_what_is_being_fetched_stays(results: Path) -> None:
@@ -71,7 +92,7 @@ def test_what_is_being_fetched_stays(results: Path) -> None:
 def test_checkpoints_go_only_if_they_are_named(results: Path, probe: Probe) -> None:
     where = ("--results", str(results))
     assert "cell that was stopped" in probe("cache", "list", *where)[1]
-    assert probe("cache", "clear", *where)[1] == "2 entries deleted, 1.0 MB\n"
+    assert probe("cache", "clear", *where)[1] == "3 entries deleted, 1.4 MB\n"
     assert probe("cache", "clear", "--kind", "vectors", *where)[1] == "0 entries deleted, 0.0 MB\n"
     assert probe("cache", "clear", "--kind", "checkpoints", *where)[1] == "3 entries deleted, 6.0 MB\n"
     assert probe("cache", "clear", "--kind", "shipped", "--encoder", "x")[::2] == (

@@ -80,6 +80,12 @@ def test_a_cache_that_cannot_be_written_is_named(fresh, monkeypatch, tmp_path, c
     assert "Not a directory" in caplog.text
 
 
+def test_an_unbalanced_quote_is_named(fresh, monkeypatch, caplog):
+    monkeypatch.setenv("CXX", "g++ '-O2")
+    assert kernels.load("routing").library is None
+    assert caplog.messages == [SLOWER + "the kernels could not be compiled: CXX cannot be read (No closing quotation)"]
+
+
 def test_missing_sources_are_named(fresh, monkeypatch, tmp_path, caplog):
     monkeypatch.setattr(kernels, "SOURCES", tmp_path / "nowhere")
     monkeypatch.setenv("CXX", write_compiler(tmp_path / "cxx", "exit 1"))
@@ -89,13 +95,21 @@ def test_missing_sources_are_named(fresh, monkeypatch, tmp_path, caplog):
 
 
 @compiled
-def test_a_damaged_build_is_made_again(fresh, sources, monkeypatch):
+def test_a_damaged_build_is_made_again(fresh, sources, monkeypatch, caplog):
     monkeypatch.setattr(kernels, "SOURCES", sources)
-    fresh.mkdir(parents=True)
-    path = fresh / f"routing-{kernels._identify(kernels._find_compiler())}.so"
-    path.write_bytes(b"damaged")
+    build = f"routing-{kernels._identify(kernels._find_compiler())}"
     assert kernels.load("routing").library.answer() == 42
-    assert list(fresh.iterdir()) == [path]
+    (path,) = fresh.iterdir()
+    assert path.name.startswith(f"{build}-")
+    whole = path.read_bytes()
+    for damage in (b"", b"damaged", whole[: len(whole) // 2], whole[:-1] + b"?"):
+        path.unlink()  # the process has mapped it
+        path.write_bytes(damage)
+        kernels.load.cache_clear()
+        assert kernels.load("routing").library.answer() == 42
+        assert [each.read_bytes() == whole for each in fresh.iterdir()] == [True]
+        assert f"{path}: not the library that was compiled. It is compiled anew" in caplog.messages
+        caplog.clear()
 
 
 @compiled
