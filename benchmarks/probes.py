@@ -30,6 +30,7 @@ from torch import nn
 from benchmarks.measuring import CLOCKS, name_machine
 from probing import probes
 from probing.probes import kernel
+from probing.probes.definitions import PROBES
 from probing.tasks.table import TASKS
 
 CPU = torch.device("cpu")
@@ -229,7 +230,7 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     for way in (train_together, train_plainly):  # what is loaded at the first call is not part of either way
-        way(dataclasses.replace(probes.PROBES["senteval"], max_epochs=1), make_splits(2, 256, 64, 0), 2, 0, time.time)
+        way(dataclasses.replace(PROBES["senteval"], max_epochs=1), make_splits(2, 256, 64, 0), 2, 0, time.time)
     print(LEGEND, f"\nBoth ways stop after {options.max_epochs} epochs of four passes at the latest.\n")
     rows = []
     for task in TASKS:

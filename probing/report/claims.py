@@ -76,10 +76,9 @@ def _check_most(comparer: Comparer, name: str, rival: str = "base") -> tuple[Ans
     better = [task for task, verdict in verdicts.items() if verdict.better]
     worse = [task for task, verdict in verdicts.items() if verdict.worse]
     others = [task for task in verdicts if task not in (*better, *worse)]
-    numbers = "; ".join(
-        f"{word} {len(chosen)}{_list_differences(verdicts, chosen)}"
-        for word, chosen in (("better on", better), ("worse on", worse), ("no significant difference on", others))
-    )
+    found = {"better on": better, "worse on": worse, "no significant difference on": others}
+    differences = {task: f"{task} {format_difference(verdict.difference)}" for task, verdict in verdicts.items()}
+    numbers = _count({word: [differences[task] for task in chosen] for word, chosen in found.items()})
     if len(verdicts) == len(tasks):
         numbers += f"; on average {_format_verdict(judge(_compare(comparer, name, rival, [AVERAGE]))[AVERAGE])}"
     return _decide_most(len(better), len(worse), len(tasks)), numbers + _list_unmeasured(tasks, verdicts)
@@ -118,10 +117,7 @@ def _check_best_on_most(comparer: Comparer) -> tuple[Answer, str]:
     best = [task for task in measured if all(verdicts[task, rival].better for rival in rivals)]
     beaten = [task for task in measured if any(verdicts[task, rival].worse for rival in rivals)]
     others = [task for task in measured if task not in (*best, *beaten)]
-    numbers = "; ".join(
-        f"{word} {len(chosen)}" + (f" ({', '.join(chosen)})" if chosen else "")
-        for word, chosen in (("better than both on", best), ("worse than one on", beaten), ("undecided on", others))
-    )
+    numbers = _count({"better than both on": best, "worse than one on": beaten, "undecided on": others})
     return _decide_most(len(best), len(beaten), len(tasks)), numbers + _list_unmeasured(tasks, measured)
 
 
@@ -144,9 +140,7 @@ def _check_margin(
 
 def _compare(comparer: Comparer, first: str, second: str, columns: Sequence[str]) -> dict[str, Comparison]:
     """Return the comparisons of two models in those columns where both have been measured."""
-    models = [_find(comparer, first), _find(comparer, second)]
-    made = {column: comparer.compare(models[0], models[1], column) for column in columns}
-    return {column: comparison for column, comparison in made.items() if comparison is not None}
+    return comparer.compare_in(columns, _find(comparer, first), _find(comparer, second))
 
 
 def _find(comparer: Comparer, name: str) -> ModelResults:
@@ -170,9 +164,11 @@ def _format_verdict(verdict: Verdict) -> str:
     return f"{format_difference(verdict.difference)} {verdict.interval}"
 
 
-def _list_differences(verdicts: Mapping[str, Verdict], tasks: Sequence[str]) -> str:
-    shown = [f"{task} {format_difference(verdicts[task].difference)}" for task in tasks]
-    return f" ({', '.join(shown)})" if shown else ""
+def _count(found: Mapping[str, Sequence[str]]) -> str:
+    """Return the number of items behind each word, and the items."""
+    return "; ".join(
+        f"{word} {len(items)}" + (f" ({', '.join(items)})" if items else "") for word, items in found.items()
+    )
 
 
 def _list_unmeasured(tasks: Sequence[str], measured: Mapping[str, object] | Sequence[str]) -> str:

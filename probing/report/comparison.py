@@ -86,8 +86,7 @@ def compare_models(records: Sequence[Record], first: str, second: str) -> list[M
 def _compare_in_group(group: ResultGroup, first: ModelResults, second: ModelResults) -> ModelComparison | None:
     """Compare two models of one group; None if they have no task in common."""
     comparer = Comparer(group)
-    made = {task: comparer.compare(first, second, task) for task in group.families}
-    comparisons = {task: comparison for task, comparison in made.items() if comparison is not None}
+    comparisons = comparer.compare_in(group.families, first, second)
     if not comparisons:
         return None
     verdicts = judge(comparisons)
@@ -95,17 +94,16 @@ def _compare_in_group(group: ResultGroup, first: ModelResults, second: ModelResu
     name, average = f"average of {len(comparisons)}", average_comparisons(list(comparisons.values()))
     gaps = [
         f"{task} has not been measured for {' and '.join(model.label for model in pair if task not in model.results)}"
-        for task in made
+        for task in group.families
         if task not in first.results or task not in second.results
     ]
-    identity = group.records[0].identity
     wins = sum(verdict.better for verdict in verdicts.values())
     losses = sum(verdict.worse for verdict in verdicts.values())
     return ModelComparison(
         first=first.label,
         second=second.label,
-        data=identity.data.name,
-        preset=identity.preset,
+        data=group.identity.data.name,
+        preset=group.identity.preset,
         wins=wins,
         ties=len(verdicts) - wins - losses,
         losses=losses,

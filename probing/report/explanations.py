@@ -23,10 +23,8 @@ from probing.storage import parse_json, read_text
 
 LIMIT = 1_500_000
 """Largest number of characters that the sentences add to a page; attention grows with the square of their length."""
-
-
-Number = Annotated[float, Meta(ge=-1e15, le=1e15)]
-"""Finite number whose thousandths are a whole number of 64 bits."""
+Number = Annotated[int, Meta(ge=-(10**15), le=10**15)] | Annotated[float, Meta(ge=-1e15, le=1e15)]
+"""Finite number whose thousandths are a whole number of 64 bits; a whole one stays whole."""
 
 
 class SavedLayer(Struct):
@@ -49,8 +47,8 @@ class SavedSentence(Struct):
 class SavedHead(Struct):
     """Accuracy without one head in a file."""
 
-    layer: int
-    head: int
+    layer: Number
+    head: Number
     accuracy: Number
     drop: Number
 

@@ -69,10 +69,9 @@ def make_wide_frame(records: Sequence[Record]) -> pd.DataFrame:
     """Return mean test accuracies: a row per data set, preset and model, labelled as in the table; tasks across."""
     rows, tasks = [], dict[str, None]()
     for group in group_results(records):
-        identity = group.records[0].identity
         tasks |= dict.fromkeys(group.families)
         for model in group.models:
-            row = {"data": identity.data.name, "preset": identity.preset, "label": model.label}
+            row = {"data": group.identity.data.name, "preset": group.identity.preset, "label": model.label}
             rows.append(row | {task: result.accuracy for task, result in model.results.items()})
     frame = pd.DataFrame(rows, columns=["data", "preset", "label", *tasks])
     return frame.set_index(["data", "preset", "label"]).astype(float)

@@ -15,7 +15,7 @@ import numpy as np
 
 from probing.errors import ProbingError, unknown
 from probing.registry import AGGREGATORS
-from probing.results import UNTRAINED, DescriptionLength, Record, Scores, Store
+from probing.results import UNTRAINED, CellIdentity, DescriptionLength, Record, Scores, Store
 from probing.statistics import Interval, Sample, accuracy_interval, difference_interval, wilson_interval
 from probing.tasks import COUNTERPARTS, FAMILIES, TASKS
 
@@ -102,6 +102,11 @@ class ResultGroup:
     """Family of each task, in the table's order."""
     models: Sequence[ModelResults]
     """Rows of the table, in its order."""
+
+    @property
+    def identity(self) -> CellIdentity:
+        """Identity of one cell; all have the same data set and preset."""
+        return self.records[0].identity
 
     @property
     def columns(self) -> list[str]:

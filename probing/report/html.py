@@ -83,7 +83,6 @@ def _describe_table(
 ) -> dict[str, Any]:
     """Return the template's variables for one table."""
     group = table.analysis.group
-    identity = group.records[0].identity
     chosen = next(iter(section["differences"]), None)
     marks = section["differences"].get(chosen, [[] for _ in section["rows"]])
     questions = {task.name: task.asks for task in TASKS + COUNTERPARTS}
@@ -93,7 +92,7 @@ def _describe_table(
     return {
         "table": table,
         "section": section,
-        "title": f"{identity.data.name}, preset {identity.preset}",
+        "title": f"{group.identity.data.name}, preset {group.identity.preset}",
         "facts": _list_facts(group),
         "families": [(name, len(list(members))) for name, members in itertools.groupby(table.families.values())],
         "columns": [(column, questions.get(column, "")) for column in table.columns],

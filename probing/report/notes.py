@@ -47,7 +47,7 @@ def find_changed_files(group: ResultGroup, groups: Sequence[ResultGroup]) -> lis
 
 def _identify(group: ResultGroup) -> tuple[str, str | None, str]:
     """Return the data set, the datasheet and the preset, which a caption names."""
-    identity = group.records[0].identity
+    identity = group.identity
     return identity.data.name, identity.data.datasheet, identity.preset
 
 

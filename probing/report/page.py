@@ -45,8 +45,8 @@ def make_section(table: Table) -> dict[str, Any]:
             if task in model.results
         },
         "stacks": [
-            {"encoder": stack.encoder, "layers": {layer: models.index(model) for layer, model in stack.layers.items()}}
-            for stack in find_stacks(group)
+            {"encoder": encoder, "layers": {layer: models.index(model) for layer, model in layers.items()}}
+            for encoder, layers in find_stacks(group).items()
         ],
     }
 

@@ -19,7 +19,6 @@ from probing.report.formats import make_printable
 from probing.report.grouping import ModelResults, ResultGroup, TaskResult, find_model, group_results, load_records
 from probing.report.layers import find_stacks
 from probing.report.writing import write_file
-from probing.results import Record, Scores
 from probing.tasks import COUNTERPARTS, TASKS, get_task
 
 if TYPE_CHECKING:
@@ -90,15 +89,9 @@ def load_and_plot(
 
 def choose_group(groups: Sequence[ResultGroup], *, data: str | None, preset: str | None) -> ResultGroup:
     """Return the only group of this data set and preset: results of different data or presets share no figure."""
-    identities = [group.records[0].identity for group in groups]
-    chosen = [
-        group
-        for group, identity in zip(groups, identities, strict=True)
-        if data in (None, identity.data.name) and preset in (None, identity.preset)
-    ]
-    found = "; ".join(
-        dict.fromkeys(f"--data {identity.data.name} --preset {identity.preset}" for identity in identities)
-    )
+    chosen = [one for one in groups if data in (None, one.identity.data.name) and preset in (None, one.identity.preset)]
+    identities = [group.identity for group in groups]
+    found = "; ".join(dict.fromkeys(f"--data {one.data.name} --preset {one.preset}" for one in identities))
     if not chosen:
         wanted = " ".join(f"--{name} {value}" for name, value in {"data": data, "preset": preset}.items() if value)
         raise ProbingError(f"no results with {wanted}. There are: {found}")
@@ -118,7 +111,7 @@ def plot_dots(figure: Figure, group: ResultGroup, task: str | None, model: str |
                 low, high = 100 * result.interval.low, 100 * result.interval.high
                 # Rounding can put the mean slightly outside its own interval.
                 reach = np.array([[result.accuracy - low], [high - result.accuracy]]).clip(0)
-                axes.errorbar([result.accuracy], [-place], xerr=reach, **_choose_look(number, one), markersize=4)
+                axes.errorbar([result.accuracy], [-place], xerr=reach, **_choose_look(number, one.label), markersize=4)
         axes.set_ylim(-len(models) + 0.4, 0.6)
         axes.set_yticks([])
         axes.grid(axis="x", linewidth=0.3)
@@ -131,12 +124,12 @@ def plot_curves(figure: Figure, group: ResultGroup, task: str | None, model: str
     models = _choose_models(group, model)
     for axes, name in _add_panels(figure, _choose_tasks(group, task), 0.95):
         for number, one in models:
-            for record, scores in _pair_scores(one.results.get(name)):
+            for place, scores in enumerate(one.results[name].scores if name in one.results else []):
                 epochs = [point["epoch"] for point in scores.curve]
                 accuracies = [point["dev_accuracy"] for point in scores.curve]
-                label = one.label if record is one.results[name].records[0] else ""
+                look = _choose_look(number, one.label if place == 0 else "")
                 kept = [epochs.index(scores.best_epoch)] if scores.best_epoch in epochs else []
-                axes.plot(epochs, accuracies, **_choose_look(number, one, label), markersize=3.5, markevery=kept)
+                axes.plot(epochs, accuracies, **look, markersize=3.5, markevery=kept)
         axes.grid(linewidth=0.3)
         axes.locator_params(axis="x", integer=True)
     _finish_panels(figure, "epoch", len(models), "dev accuracy, %")
@@ -163,27 +156,26 @@ def plot_confusion(figure: Figure, group: ResultGroup, task: str | None, model: 
 
 def plot_layers(figure: Figure, group: ResultGroup, task: str | None, model: str | None) -> None:
     """Draw for each layer-wise encoder a heat map of its accuracies by task and layer."""
-    stacks = [stack for stack in find_stacks(group) if model is None or stack.encoder.lower() == model.lower()]
+    known = find_stacks(group)
+    stacks = {name: layers for name, layers in known.items() if model is None or name.lower() == model.lower()}
     if not stacks:
-        known = [stack.encoder for stack in find_stacks(group)]
         if known and model is not None:
             raise unknown("layer-wise encoder", model, known)
         raise ProbingError(
             "no encoder has several layers here. Run `probe run --encoder huggingface:NAME_OR_PATH --layer all` first"
         )
-    layers = max(len(stack.layers) for stack in stacks)
-    tasks = [
-        [name for name in _choose_tasks(group, task) if any(name in one.results for one in stack.layers.values())]
-        for stack in stacks
-    ]
-    if not all(tasks):
+    tasks = {
+        encoder: [name for name in _choose_tasks(group, task) if any(name in one.results for one in layers.values())]
+        for encoder, layers in stacks.items()
+    }
+    if not all(tasks.values()):
         raise ProbingError(f"{task} has not been measured by layer. See `probe report`")
-    height = sum(0.6 + 0.22 * len(names) for names in tasks)
-    figure.set_size_inches(max(COLUMN, 0.9 + 0.32 * layers), height)
-    for place, (stack, names) in enumerate(zip(stacks, tasks, strict=True), 1):
-        axes = figure.add_subplot(len(stacks), 1, place, title=_shorten(stack.encoder), xlabel="layer")
-        rows = [[_get_accuracy(one.results.get(name)) for one in stack.layers.values()] for name in names]
-        _fill_matrix(axes, np.array(rows), names, [str(layer) for layer in stack.layers], digits=1, by_row=True)
+    width = 0.9 + 0.32 * max(map(len, stacks.values()))
+    figure.set_size_inches(max(COLUMN, width), sum(0.6 + 0.22 * len(names) for names in tasks.values()))
+    for place, (encoder, layers) in enumerate(stacks.items(), 1):
+        axes = figure.add_subplot(len(stacks), 1, place, title=_shorten(encoder), xlabel="layer")
+        rows = [[_get_accuracy(one.results.get(name)) for one in layers.values()] for name in tasks[encoder]]
+        _fill_matrix(axes, np.array(rows), tasks[encoder], [str(layer) for layer in layers], digits=1, by_row=True)
 
 
 KINDS: Mapping[str, Callable[[Figure, ResultGroup, str | None, str | None], None]] = {
@@ -253,15 +245,9 @@ def _finish_panels(figure: Figure, xlabel: str, models: int, ylabel: str = "") -
     figure.set_size_inches(width, height + room.height / figure.dpi)
 
 
-def _choose_look(number: int, model: ModelResults, label: str | None = None) -> dict[str, Any]:
-    """Return the marker, colour and label of a model."""
-    marker, colour = MARKERS[number % len(MARKERS)], COLOURS[number % len(COLOURS)]
-    return {"marker": marker, "color": colour, "label": model.label if label is None else label}
-
-
-def _pair_scores(result: TaskResult | None) -> list[tuple[Record, Scores]]:
-    """Return the records of a result, each with its scores."""
-    return list(zip(result.records, result.scores, strict=True)) if result is not None else []
+def _choose_look(number: int, label: str) -> dict[str, Any]:
+    """Return the label of a model with the marker and colour of its row in the table."""
+    return {"marker": MARKERS[number % len(MARKERS)], "color": COLOURS[number % len(COLOURS)], "label": label}
 
 
 def _get_accuracy(result: TaskResult | None) -> float:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
 
 from probing.config import PRESETS
 from probing.report.grouping import ModelResults, ResultGroup
@@ -37,7 +36,7 @@ def list_commands(group: ResultGroup, folder: str = "results") -> list[str]:
 
 def _list_shared_options(group: ResultGroup, model: ModelResults) -> Iterable[str]:
     """Yield the options for the tasks, the data, the preset and the seeds."""
-    first = group.records[0].identity
+    first = group.identity
     files = {record.identity.task: record.identity.data.file for record in model.records}
     tasks = [task for task in group.families if task in files]
     if first.data.name == "own":
@@ -86,9 +85,7 @@ def _list_changes(model: ModelResults) -> list[str]:
     """Return the settings that differ from the preset's, as values of --set."""
     identity = model.records[0].identity
     preset = PRESETS.get(identity.preset)
-    defaults: Mapping[str, Mapping[str, Any]] = identity.settings
-    if preset:
-        defaults = json.loads(json.dumps(preset.as_dict()))
+    defaults = json.loads(json.dumps(preset.as_dict())) if preset else identity.settings
     return [
         f"{section}.{key}={','.join(map(str, value)) if isinstance(value, list) else _spell(value)}"
         for section, values in identity.settings.items()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -117,21 +117,24 @@ class Comparer:
             )
         return self.made[key]
 
+    def compare_in(self, columns: Iterable[str], first: ModelResults, second: ModelResults) -> dict[str, Comparison]:
+        """Return the comparison of two models in each of these columns where it is possible."""
+        made = {column: self.compare(first, second, column) for column in columns}
+        return {column: comparison for column, comparison in made.items() if comparison is not None}
+
     def _compare_on_task(self, first: ModelResults, second: ModelResults, task: str) -> Comparison | None:
         first_result, second_result = first.results.get(task), second.results.get(task)
         if first_result is None or second_result is None:
             return None
         if first_result.gold != second_result.gold:
-            self.incomparable[
-                f"{first.label} and {second.label} have different test labels on {task}: not compared"
-            ] = None
+            reason = f"{first.label} and {second.label} have different test labels on {task}: not compared"
+            self.incomparable[reason] = None
             return None
         return compare(first_result.sample, second_result.sample, stream=zlib.crc32(task.encode()))
 
     def _compare_averages(self, first: ModelResults, second: ModelResults) -> Comparison | None:
-        made = [self.compare(first, second, task) for task in self.group.families]
-        comparisons = [comparison for comparison in made if comparison is not None]
-        return average_comparisons(comparisons) if len(comparisons) == len(made) else None
+        made = self.compare_in(self.group.families, first, second)
+        return average_comparisons(list(made.values())) if len(made) == len(self.group.families) else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -167,9 +170,7 @@ def analyse(group: ResultGroup, reference: ModelResults | None = None) -> Analys
         pairs += math.comb(len(measured), 2)
     # Any of a column's models could have come out best, so the correction counts all pairs.
     against_best = judge(_compare_with(leaders, comparer), of=pairs)
-    verdicts = against_best
-    if reference is not None:
-        verdicts = judge_against(reference, comparer)
+    verdicts = against_best if reference is None else judge_against(reference, comparer)
 
     def is_best(label: str, column: str) -> bool:
         leader = leaders[column].label

@@ -118,7 +118,7 @@ def _make_table(analysis: Analysis, against_paper: bool, notes: Sequence[str]) -
     rows += [_make_model_row(model, analysis, supplements) for model in group.models if model.results]
     if against_paper:
         rows += _make_paper_rows(rows, group)
-        if (data := group.records[0].identity.data.name) != "senteval":
+        if (data := group.identity.data.name) != "senteval":
             notes = [f"the paper's figures are on SentEval's data, these results on {data}", *notes]
     claims = check_claims(analysis.comparer) if against_paper else []
     if against_paper and not claims:
@@ -222,7 +222,7 @@ def _make_paper_rows(rows: Sequence[Row], group: ResultGroup) -> list[Row]:
 
 
 def _write_caption(group: ResultGroup) -> str:
-    identity = group.records[0].identity
+    identity = group.identity
     seeds = sorted({record.identity.seed for record in group.records})
     caption = f"Test accuracy in percent. Data: {identity.data.name}"
     if any(record.identity.data.verified is False for record in group.records):

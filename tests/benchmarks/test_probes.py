@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from benchmarks import probes as benchmark
-from probing.probes import PROBES
+from probing.probes.definitions import PROBES
 
 
 def test_both_ways_come_to_the_same_accuracy() -> None:
