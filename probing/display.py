@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
+from probing.errors import as_one_line
+
 SECONDS_UNTIL_A_BAR = 2.0
 """Time after which a progress bar appears."""
 
@@ -64,7 +66,7 @@ class Display:
 
     def warn(self, text: str) -> None:
         """Print a line even when quiet."""
-        self.console.print(text, markup=False, emoji=False)
+        self.console.print(as_one_line(text), markup=False, emoji=False)
 
     @contextmanager
     def listening(self) -> Iterator[None]:

@@ -22,3 +22,8 @@ def unknown(kind: str, received: str, known: Iterable[str], *, near: Sequence[st
 def quote(name: str) -> str:
     """Return a name as it stands in a list: in quotes if it holds a comma, as `EM, untrained` does."""
     return repr(name) if "," in name else name
+
+
+def as_one_line(text: str) -> str:
+    """Return a message with line breaks and control characters as escapes: a name in it may hold anything."""
+    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)

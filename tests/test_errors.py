@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from probing.errors import ProbingError, unknown
+from probing.errors import ProbingError, as_one_line, unknown
 
 
 @pytest.mark.parametrize(
@@ -29,3 +29,16 @@ def test_an_error_comes_back_whole_from_another_process():
     error = pickle.loads(pickle.dumps(ProbingError("a.txt:3: empty sentence")))  # noqa: S301
     assert isinstance(error, ProbingError)
     assert str(error) == "a.txt:3: empty sentence"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("plain text, naïve — 日本", "plain text, naïve — 日本"),
+        ("two\nlines\r\n", r"two\nlines\r\n"),
+        ("\x1b[31mred\x07", r"\x1b[31mred\x07"),
+        ("stray \udcff", r"stray \udcff"),
+    ],
+)
+def test_a_message_is_one_line(text: str, line: str) -> None:
+    assert as_one_line(text) == line

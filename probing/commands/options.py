@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,7 +10,7 @@ import click
 
 from probing import registry
 from probing.config import DEVICES, PRESETS
-from probing.errors import ProbingError
+from probing.errors import ProbingError, as_one_line
 from probing.registry import COMPARED
 
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -21,7 +20,10 @@ MOST_SEEDS = 10_000
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-warn = partial(click.echo, err=True)
+
+def warn(line: str) -> None:
+    """Print a line to stderr."""
+    click.echo(as_one_line(line), err=True)
 
 
 def join_names(names: Any, last: str = "or") -> str:

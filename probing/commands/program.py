@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import click
 
 from probing import __version__
-from probing.errors import ProbingError
+from probing.errors import ProbingError, as_one_line
 from probing.signals import Terminated, terminable
 
 STOPPED = (130, 143)
@@ -71,7 +71,7 @@ def _explaining_mistakes() -> Iterator[None]:
 
 
 def _end(line: str) -> NoReturn:
-    click.echo(f"probe: {line}", err=True)
+    click.echo(as_one_line(f"probe: {line}"), err=True)
     sys.exit(2)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from probing.commands import options
+from probing.errors import as_one_line
 
 
 @click.command()
@@ -26,6 +27,6 @@ def verify(folder: Path, data: Path | None) -> None:
     """
     from probing.experiments.verifying import verify as verify_records
 
-    count, wrong = verify_records(folder, data, click.echo)
+    count, wrong = verify_records(folder, data, lambda line: click.echo(as_one_line(line)))
     click.echo(f"{folder}: {count - wrong} of {count} records add up")
     sys.exit(1 if wrong else 0)

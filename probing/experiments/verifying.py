@@ -26,6 +26,8 @@ def verify(folder: Path, data: Path | None, report: Callable[[str], None]) -> tu
 
     The task files are looked for in the folder `data`, or where the data sets mini and senteval are.
     """
+    if data is not None and not data.is_dir():
+        raise ProbingError(f"--data {data}: there is no such folder")
     paths = Store(folder).list_paths()
     if not paths:
         raise ProbingError(f"{folder}: there are no records. Name a folder that `probe run --results` wrote")

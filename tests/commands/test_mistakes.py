@@ -231,3 +231,12 @@ main()
 def test_a_program_that_is_stopped_does_not_wait_for_python(name: str, code: int, said: str) -> None:
     done = subprocess.run([sys.executable, "-c", STOPPED, "stop", name], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (code, said, "")
+
+
+def test_a_name_cannot_break_a_message(probe: Probe) -> None:
+    """Nor can it send escape sequences to the terminal."""
+    name = "a\x1b[2Jb\nc.tsv"
+    Path(name).write_text("tr\tA\n", encoding="utf-8")
+    code, out, err = probe("run", "--task-file", name)
+    assert (code, out) == (2, "")
+    assert err == "probe: a\\x1b[2Jb\\nc.tsv:1: expected 3 tab-separated fields, got 2\n"

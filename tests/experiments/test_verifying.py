@@ -118,6 +118,11 @@ def test_a_failed_cell_has_nothing_to_add_up(tmp_path: Path, make_record: Callab
     assert verify(tmp_path, None, pytest.fail) == (1, 0)
 
 
+def test_no_such_data(study: Path) -> None:
+    with pytest.raises(ProbingError, match=r"^--data .*nowhere: there is no such folder$"):
+        verify(study / "results", study / "nowhere", pytest.fail)
+
+
 def test_no_records(tmp_path: Path) -> None:
     with pytest.raises(ProbingError, match="there are no records. Name a folder that"):
         verify(tmp_path, None, pytest.fail)
