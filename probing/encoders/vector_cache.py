@@ -21,6 +21,7 @@ from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 from torch import Tensor
 
+from probing.encoders import vector_files
 from probing.encoders.encoder import Recipe, as_matrix
 from probing.encoders.senteval import BatcherEncoder
 from probing.encoders.vector_files import PROGRESS, VectorFiles
@@ -28,10 +29,8 @@ from probing.errors import ProbingError
 from probing.storage import cache_folder, hash_json, write_atomically, writing
 from probing.tasks import SPLITS, IndexedTask, Task, iterate_lines
 
-FORMAT = 2
+FORMAT = 3
 """Version of an entry's form."""
-BATCH = 256
-"""Number of sentences that an encoder encodes at a time."""
 
 logger = logging.getLogger(__name__)
 
@@ -74,6 +73,15 @@ class Entry:
     def is_complete(self) -> bool:
         return os.path.isfile(self.folder / "about.json")  # never an error, even if the cache cannot be read
 
+    def find_damaged(self, data: IndexedTask) -> list[int]:
+        """Return the numbers of the blocks of a complete entry that are not what was written."""
+        return VectorFiles.check(self.folder, *self._describe_files(data))
+
+    def _describe_files(self, data: IndexedTask) -> tuple[list[str], dict[str, int], str]:
+        """Return the names of the files, the numbers of sentences by split, and the type of the vectors."""
+        names = [_file_name(layer) for layer in self.about["layers"] or [None]]
+        return names, {split: len(data.splits[split]) for split in SPLITS}, self.about["dtype"]
+
     def file(self, layer: int | None) -> Path:
         """Return the file of a layer's vectors."""
         return self.folder / _file_name(layer)
@@ -102,24 +110,30 @@ def embed(
     """Fill the entry with the vectors of all sentences of a task, going on where an earlier attempt stopped."""
     name, layers, dtype = (entry.about[key] for key in ("encoder", "layers", "dtype"))
     with _lock(entry.partial, f"{task.name} {name}"):
-        if entry.is_complete:  # another process was quicker
+        if entry.is_complete and not entry.find_damaged(data):  # another process was quicker
             return
-        counts = {split: len(data.splits[split]) for split in SPLITS}
-        total = sum(counts.values())
-        file_names = [_file_name(layer) for layer in layers or [None]]
-        with VectorFiles.open(entry.partial, file_names, counts, dtype) as files:
+        if entry.is_complete:
+            entry.folder.rename(entry.partial)
+        total, block = sum(len(data.splits[split]) for split in SPLITS), vector_files.BLOCK
+        with VectorFiles.open(entry.partial, *entry._describe_files(data)) as files:
             about = {**entry.about, "task": task.name, "sentences": total}
             with writing(entry.partial, "vectors"):
                 write_atomically(entry.partial / "about.json", json.dumps(about, indent=1) + "\n")
             encode = _make_encode(name, encoder, task, data)
-            on_progress(files.rows)
-            for start in range(files.rows, total, BATCH):
-                stop = min(start + BATCH, total)
-                batch = f"batch {start // BATCH + 1} of {task.name} (sentences {start + 1} to {stop})"
+
+            def compute(number: int) -> NDArray[Any]:
+                start, stop = number * block, min((number + 1) * block, total)
+                batch = f"batch {number + 1} of {task.name} (sentences {start + 1} to {stop})"
                 with _blaming(f"encoder {name!r}, {batch}: encode"):
                     vectors = encode(start, stop)
                 shape: dict[str, Any] = {"layers": layers and len(layers), "dim": files.dim or None, "dtype": dtype}
-                files.append(as_matrix(name, batch, stop - start, vectors, **shape))
+                return as_matrix(name, batch, stop - start, vectors, **shape)
+
+            for number in files.find_damaged():
+                files.rewrite(number, compute(number))
+            on_progress(files.rows)
+            for number in range(-(-files.rows // block), -(-total // block)):
+                files.append(compute(number))
                 on_progress(files.rows)
         shutil.rmtree(entry.folder, ignore_errors=True)  # the rest of an entry that was being deleted
         with writing(entry.folder, "vectors"):

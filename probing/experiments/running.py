@@ -122,10 +122,15 @@ def _rename_models(cells: Sequence[Cell], store: Store) -> None:
 def _embed(waiting: Sequence[Cell], recipes: dict[Path, Recipe], device: torch.device, display: Display) -> None:
     """Compute the frozen vectors that cells need; each encoder is loaded once, for all its tasks."""
     missing: dict[int, dict[Path, tuple[Recipe, Cell, Entry]]] = {}
-    for cell in waiting:
-        if isinstance(cell.method, Probed) and not cell.method.vectors.is_complete:
-            entry = cell.method.vectors
-            recipe = recipes[entry.folder]
+    for cell in {cell.method.vectors.folder: cell for cell in waiting if isinstance(cell.method, Probed)}.values():
+        assert isinstance(cell.method, Probed)
+        entry = cell.method.vectors
+        recipe = recipes[entry.folder]
+        damaged = entry.find_damaged(load_task(cell.path)) if entry.is_complete else []
+        if damaged:
+            blocks = "1 block" if len(damaged) == 1 else f"{len(damaged)} blocks"
+            display.warn(f"{cell.task.name} {recipe.label}: {blocks} of cached vectors are damaged and computed again")
+        if damaged or not entry.is_complete:
             missing.setdefault(id(recipe), {})[entry.folder] = (recipe, cell, entry)
     for group in missing.values():
         encoder = None

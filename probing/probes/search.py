@@ -87,7 +87,10 @@ class FittedProbe:
         """Yield the scores (B, C) of all vectors, or of those in some rows, many at a time."""
         order = None if rows is None else torch.from_numpy(rows)
         for block in self._inputs.blocks(vectors, order, width=self._weights.num_classes):
-            yield self._weights.scores(block)[0]
+            scores = self._weights.scores(block)[0]
+            if not scores.isfinite().all():
+                raise NonFiniteLossError("the probe's scores are not finite. Look at the encoder's vectors")
+            yield scores
 
     def predict(self, vectors: Tensor) -> Integers:
         """Return the class of each vector."""

@@ -16,6 +16,7 @@ import torch
 from safetensors.numpy import load_file
 
 from probing.encoders import vector_cache as vectors
+from probing.encoders import vector_files
 from probing.encoders.encoder import Recipe
 from probing.encoders.precomputed import PrecomputedVectors
 from probing.encoders.senteval import BatcherEncoder
@@ -41,7 +42,7 @@ class Lengths:
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vectors, "BATCH", 4)
+    monkeypatch.setattr(vector_files, "BLOCK", 4)
 
 
 @pytest.fixture
@@ -286,12 +287,12 @@ def test_what_is_left_of_a_deleted_entry_is_replaced(data: IndexedTask) -> None:
 SLOW_ENCODER = """
 import sys
 from pathlib import Path
-from probing.encoders import vector_cache as vectors
+from probing.encoders import vector_cache as vectors, vector_files
 from probing.encoders.encoder import Recipe
 from probing.tasks import load_task, own_task
 import logging
 logging.basicConfig(level=logging.INFO)
-vectors.BATCH = 1
+vector_files.BLOCK = 1
 
 class Slow:
     def encode(self, sentences):
@@ -327,12 +328,12 @@ LITTLE_MEMORY = """
 import resource, sys
 from pathlib import Path
 import numpy as np
-from probing.encoders import vector_cache as vectors
+from probing.encoders import vector_cache as vectors, vector_files
 from probing.encoders.encoder import Recipe
 from probing.tasks import load_task, own_task
 
 DIM = 1 << 20
-vectors.BATCH = 1
+vector_files.BLOCK = 1
 
 class Wide:
     def encode(self, sentences):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+from collections.abc import Iterator
 from io import FileIO
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,13 @@ from probing.errors import ProbingError
 COUNTS = {"tr": 5, "va": 2, "te": 3}
 VECTORS = np.arange(10 * 2 * 3, dtype=np.float32).reshape(10, 2, 3)
 NAMES = ["a.safetensors", "b.safetensors"]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _small_blocks() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(vector_files, "BLOCK", 1)
+        yield
 
 
 def write(folder: Path, stops: list[int], dtype: str = "float32") -> list[int]:
@@ -87,7 +95,7 @@ def test_progress_is_noted_while_rows_are_written(tmp_path: Path, monkeypatch: p
     with VectorFiles.open(tmp_path / "x", NAMES, COUNTS, "float32") as files:
         files.append(VECTORS[:3])
         note = json.loads((tmp_path / "x" / vector_files.PROGRESS).read_text(encoding="utf-8"))
-    assert note == {"rows": 3, "dim": 3}
+    assert note == {"rows": 3, "dim": 3, "checksums": files.checksums}
 
 
 def test_a_full_disk_is_one_line_and_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,3 +125,32 @@ def test_a_disk_that_fails_at_the_end_is_one_line(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(vector_files.os, "fsync", fail)
     with pytest.raises(ProbingError, match=r"x: vectors cannot be written \(Input/output error\)"):
         write(tmp_path / "x", [4])
+
+
+def test_what_was_written_is_not_damaged(tmp_path: Path) -> None:
+    write(tmp_path / "x", [4, 10])
+    assert VectorFiles.check(tmp_path / "x", NAMES, COUNTS, "float32") == []
+
+
+@pytest.mark.parametrize("damage", [b"\0" * 12, np.full(3, np.nan, np.float32).tobytes()], ids=["zeros", "NaN"])
+def test_damaged_blocks_are_found_and_written_again(tmp_path: Path, damage: bytes) -> None:
+    write(tmp_path / "x", [10])
+    whole = {name: (tmp_path / "x" / name).read_bytes() for name in NAMES}
+    for name, row in zip(NAMES, (3, 7), strict=True):
+        with FileIO(tmp_path / "x" / name, "r+") as file:
+            file.seek(len(whole[name]) - (10 - row) * 12)
+            file.write(damage)
+    assert VectorFiles.check(tmp_path / "x", NAMES, COUNTS, "float32") == [3, 7]
+    with VectorFiles.open(tmp_path / "x", NAMES, COUNTS, "float32") as files:
+        for number in files.find_damaged():
+            files.rewrite(number, VECTORS[number : number + 1])
+    assert VectorFiles.check(tmp_path / "x", NAMES, COUNTS, "float32") == []
+    assert {name: (tmp_path / "x" / name).read_bytes() for name in NAMES} == whole
+
+
+@pytest.mark.parametrize("name", [*NAMES, vector_files.PROGRESS])
+def test_files_that_are_no_such_files_are_damaged_as_a_whole(tmp_path: Path, name: str) -> None:
+    write(tmp_path / "x", [10])
+    (tmp_path / "x" / name).write_bytes(b"{}")
+    assert VectorFiles.check(tmp_path / "x", NAMES, COUNTS, "float32") == list(range(10))
+    assert (tmp_path / "x" / name).read_bytes() == b"{}", "looking changes nothing"

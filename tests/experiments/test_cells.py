@@ -23,6 +23,7 @@ from probing.experiments.description_length import Stage
 from probing.experiments.running import Summary
 from probing.report.formats import render
 from probing.results.record import Record
+from probing.storage import cache_folder
 from probing.training import Progress
 from tests import studies
 from tests.studies import load
@@ -119,6 +120,27 @@ def test_a_plug_in_is_embedded_once_for_all_seeds(answers: Path, tmp_path: Path)
     plugin.write_text(plugin.read_text(encoding="utf-8") + "# another version\n", encoding="utf-8")
     start(answers, results, encoders=[f"{plugin}:Counting"], probe="linear")
     assert (tmp_path / "calls").read_text() == "xx"
+
+
+@pytest.mark.parametrize("damage", ["zeros", "NaN", "cut"])
+def test_damaged_vectors_never_score(
+    answers: Path, tmp_path: Path, damage: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start(answers, tmp_path / "first", encoders=["random-bag-of-words"], probe="linear")
+    (path,) = cache_folder("vectors").glob("*/vectors.safetensors")
+    whole = path.read_bytes()
+    with path.open("r+b") as file:
+        if damage == "cut":
+            file.truncate(len(whole) // 2)
+        else:
+            file.seek(len(whole) // 2)
+            file.write(bytes(4000) if damage == "zeros" else np.full(1, np.nan, np.float32).tobytes())
+    start(answers, tmp_path / "second", encoders=["random-bag-of-words"], probe="linear", display=Display())
+    said = " ".join(capsys.readouterr().err.split())
+    assert "of cached vectors are damaged and computed again" in said
+    assert path.read_bytes() == whole
+    (first,), (second,) = load(tmp_path / "first"), load(tmp_path / "second")
+    assert first.scores == second.scores
 
 
 def test_precomputed_vectors_follow_the_lines(answers: Path, tmp_path: Path) -> None:

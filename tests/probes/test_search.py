@@ -130,3 +130,12 @@ def test_candidates_are_described_with_their_settings_and_what_they_came_to() ->
     assert described == [
         {"hidden": 0, "dropout": 0.0, "weight_decay": decay, "epochs": 2} for decay in (0.0, 1e-5, 1e-4, 1e-3, 1e-2)
     ]
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_vectors_that_are_not_finite_never_score(value: float) -> None:
+    fitted = run(dataclasses.replace(PROBES["linear"], max_epochs=1, min_steps=0))
+    vectors = TEST.vectors.clone()
+    vectors[7, 2] = value
+    with pytest.raises(NonFiniteLossError, match="the probe's scores are not finite. Look at the encoder's vectors"):
+        fitted.predict(vectors)
