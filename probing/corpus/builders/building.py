@@ -13,7 +13,7 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, TypedDict
 
 from probing.corpus.builders import odd_man_out, semantic, surface, syntactic
 from probing.corpus.builders.drawing import Sampler, SamplingDesign
@@ -44,6 +44,17 @@ BUILDERS: Mapping[str, Callable[[Survey, Sizes], SamplingDesign]] = {
 """Task -> function that returns its sampling design."""
 _COUNTERPART = {"TrDep": "DepDepth", "ToCo": "RootDep"}
 """Task on constituency trees -> its counterpart on dependency trees."""
+
+
+class BuildOptions(TypedDict, total=False):
+    """Options of a build that have defaults: the sizes of the splits, the seed, the tasks, the allowed imbalance."""
+
+    train: int
+    dev: int
+    test: int
+    seed: int
+    tasks: Sequence[str] | None
+    imbalance: int
 
 
 def build(

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 from rich import progress
 from rich.console import Console
 
-from probing.corpus.builders.building import build, choose_tasks
+from probing.corpus.builders.building import BuildOptions, build, choose_tasks
 from probing.corpus.builders.folder import check_output
 from probing.corpus.builders.given import read_given
 from probing.corpus.builders.survey import OnProgress
@@ -35,7 +35,7 @@ def build_files(
     force: bool = False,
     given: Sequence[Path] = (),
     extended: Sequence[Path] = (),
-    **options: Any,
+    **options: Unpack[BuildOptions],
 ) -> Datasheet:
     """Build tasks from files of trees, with progress bars on a terminal; `options` are passed to `build`."""
     check_output(output, force)
