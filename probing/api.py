@@ -20,7 +20,7 @@ from probing.report.frame import make_frame, make_wide_frame
 from probing.report.grouping import find_model, group_results, load_records
 from probing.report.html import render_html
 from probing.report.writing import write_file
-from probing.results import Record, find_record, uncollected
+from probing.results import Record, find_record, pausing_garbage_collection
 from probing.tasks import get_task, is_spelling
 
 Names = str | Sequence[str]
@@ -227,7 +227,7 @@ def _load(folder: str | Path) -> list[Record]:
     if not Path(folder).is_dir():
         raise ProbingError(f"{folder}: there is no such folder. Name one that `probe run --results` wrote")
     damaged: list[str] = []
-    with uncollected():
+    with pausing_garbage_collection():
         records = load_records(Path(folder), damaged.append)
     for line in damaged:
         warnings.warn(line, stacklevel=3)  # where the caller of the front door is

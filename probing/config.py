@@ -23,7 +23,7 @@ DTYPES = ("float32", "float16")
 POOLINGS = ("mean", "cls", "max", "last")
 """Ways to make one vector of a transformer's tokens."""
 PROBES = ("mlp", "linear", "senteval", "senteval-mlp")
-"""Classifiers on frozen vectors."""
+"""Names of the classifiers on frozen vectors, which `probes/definitions.py` defines."""
 
 
 def _require(condition: bool, name: str, value: Any, allowed: str) -> None:

@@ -106,7 +106,7 @@ class Hold:
 
     @contextmanager
     def moment(self, *, quick: bool = True) -> Iterator[None]:
-        """Run a short block that is no step without interruption."""
+        """Run a short block without interruption; `quick=False` lets a signal tear it, as in a slow step."""
         self._in_step, self._quick = True, quick
         try:
             yield

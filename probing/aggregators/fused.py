@@ -18,7 +18,7 @@ from probing import native
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RoutingCall:
     """A routing and its options."""
 
     reference: Callable[..., tuple[Tensor, Tensor]]
@@ -29,29 +29,29 @@ class Plan:
     """Whether the agreement weights are returned."""
 
 
-def route(plan: Plan, votes: Tensor, *betas: Tensor) -> tuple[Tensor, Tensor]:
+def route(call: RoutingCall, votes: Tensor, *betas: Tensor) -> tuple[Tensor, Tensor]:
     """Return the capsules (..., N, K) and the agreement (..., H, N), empty unless wanted; with betas, of EM routing."""
     *leading, heads, capsules, size = votes.shape
     votes_THNK = votes.to(torch.float32).reshape(-1 if votes.numel() else 0, heads, capsules, size)
     if votes_THNK.stride()[2:] != (size, 1):
         votes_THNK = votes_THNK.contiguous()
     rows = [beta.to(torch.float32).expand(capsules).contiguous() for beta in betas]
-    capsules_TNK, agreement_THN = _Route.apply(plan, votes_THNK, *rows)
-    if plan.agreement:
+    capsules_TNK, agreement_THN = _Route.apply(call, votes_THNK, *rows)
+    if call.agreement:
         agreement_THN = agreement_THN.view(*leading, heads, capsules).to(votes.dtype)
     return capsules_TNK.view(*leading, capsules, size).to(votes.dtype), agreement_THN
 
 
 class _Route(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, plan: Plan, votes: Tensor, *betas: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(ctx: Any, call: RoutingCall, votes: Tensor, *betas: Tensor) -> tuple[Tensor, Tensor]:
         tokens, heads, capsules, size = votes.shape
         capsules_TNK = votes.new_empty(tokens, capsules, size)
-        agreement_THN = votes.new_empty((tokens, heads, capsules) if plan.agreement else 0)
-        softmaxes = votes.new_empty(tokens, plan.options["iterations"] - 1, 2, heads)
-        _call("forward", plan, votes, betas, *map(_address, (votes, capsules_TNK, agreement_THN, softmaxes)))
+        agreement_THN = votes.new_empty((tokens, heads, capsules) if call.agreement else 0)
+        softmaxes = votes.new_empty(tokens, call.options["iterations"] - 1, 2, heads)
+        _run("forward", call, votes, betas, *map(_address, (votes, capsules_TNK, agreement_THN, softmaxes)))
         ctx.save_for_backward(votes, *betas, softmaxes)
-        ctx.plan = plan
+        ctx.call = call
         ctx.set_materialize_grads(False)
         return capsules_TNK, agreement_THN
 
@@ -60,7 +60,7 @@ class _Route(torch.autograd.Function):
         votes, *betas, softmaxes = ctx.saved_tensors
         capsules_TNK, agreement_THN = upstream
         if agreement_THN is not None or torch.is_grad_enabled():
-            return None, *_differentiate_reference(ctx.plan, [votes, *betas], upstream)
+            return None, *_differentiate_reference(ctx.call, [votes, *betas], upstream)
         if capsules_TNK is None:
             return None, *[None] * (1 + len(betas))
         gradient = torch.empty_like(votes)
@@ -70,17 +70,19 @@ class _Route(torch.autograd.Function):
         place = _Gradient(gradient.data_ptr(), *gradient.stride()[:2])
         contiguous = capsules_TNK.contiguous()  # named, so that its memory lives until the kernel has read it
         addresses = map(_address, (votes, softmaxes, contiguous))
-        _call("backward", ctx.plan, votes, betas, *addresses, ctypes.byref(place), *map(_address, beta_gradients))
+        _run("backward", ctx.call, votes, betas, *addresses, ctypes.byref(place), *map(_address, beta_gradients))
         return None, gradient, *beta_gradients
 
 
-def _differentiate_reference(plan: Plan, inputs: Sequence[Tensor], upstream: Sequence[Tensor | None]) -> list[Any]:
+def _differentiate_reference(
+    call: RoutingCall, inputs: Sequence[Tensor], upstream: Sequence[Tensor | None]
+) -> list[Any]:
     """Return gradients that can be differentiated again, or that come through the agreement weights."""
     create_graph = torch.is_grad_enabled()
     with torch.enable_grad():
         if not create_graph:
             inputs = [tensor.detach().requires_grad_() for tensor in inputs]
-        outputs = plan.reference(*inputs, **plan.options)
+        outputs = call.reference(*inputs, **call.options)
         pairs = zip(outputs, upstream, strict=True)
         wanted = [(output, given) for output, given in pairs if given is not None and output.requires_grad]
         sources, weights = [output for output, _ in wanted], [given for _, given in wanted]
@@ -115,8 +117,8 @@ class _Gradient(ctypes.Structure):
     _fields_ = (("votes", ctypes.c_void_p), ("token_stride", ctypes.c_int64), ("head_stride", ctypes.c_int64))
 
 
-def _call(direction: str, plan: Plan, votes: Tensor, betas: Sequence[Tensor], *arguments: Any) -> None:
-    options = plan.options
+def _run(direction: str, call: RoutingCall, votes: Tensor, betas: Sequence[Tensor], *arguments: Any) -> None:
+    options = call.options
     shape = _Shape(*votes.shape, options["iterations"], *votes.stride()[:2])
     settings: _Em | _Simple
     if betas:

@@ -32,7 +32,7 @@ def route(
     """Return capsules and agreement by the chosen implementation; if agreement is not wanted, it may be empty."""
     chosen = choose(implementation, votes, *betas)
     if chosen == "kernels":
-        return fused.route(fused.Plan(reference, options, agreement=agreement), votes, *betas)
+        return fused.route(fused.RoutingCall(reference, options, agreement=agreement), votes, *betas)
     if chosen == "compiled":
         return compile_reference(reference)(votes, *betas, **options)
     return reference(votes, *betas, **options)

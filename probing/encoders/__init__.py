@@ -6,4 +6,4 @@ from probing.encoders.objects import make_recipe as make_object_recipe
 from probing.encoders.senteval import DotDict, make_params
 from probing.encoders.specification import find_recipes, find_trainable, summaries
 from probing.encoders.trainable import build_fine_tuned
-from probing.encoders.vector_cache import Entry, clear_cached, describe_cached, embed, forget_vectors
+from probing.encoders.vector_cache import VectorEntry, clear_cached, describe_cached, embed, forget_vectors

@@ -36,14 +36,14 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class VectorEntry:
     """The vectors of one encoder for one task file."""
 
     folder: Path
     about: Mapping[str, Any]
 
     @classmethod
-    def build(cls, recipe: Recipe, data: IndexedTask, dtype: str) -> Entry:
+    def build(cls, recipe: Recipe, data: IndexedTask, dtype: str) -> VectorEntry:
         """Return the entry of a recipe and a task file; its vectors may not be there yet.
 
         If all layers of an encoder are there, they serve for any of them.
@@ -61,7 +61,7 @@ class Entry:
         return everything if everything.is_complete else cls._of_layers(about, recipe.layers)
 
     @classmethod
-    def _of_layers(cls, about: Mapping[str, Any], layers: tuple[int, ...] | None) -> Entry:
+    def _of_layers(cls, about: Mapping[str, Any], layers: tuple[int, ...] | None) -> VectorEntry:
         about = {**about, "layers": layers and list(layers)}
         return cls(cache_folder("vectors") / hash_json(about)[:32], about)
 
@@ -101,7 +101,7 @@ class Entry:
 
 
 def embed(
-    entry: Entry,
+    entry: VectorEntry,
     encoder: Any,
     task: Task,
     data: IndexedTask,

@@ -1,4 +1,4 @@
-"""One cell (task x model x seed): it is run, scored and recorded."""
+"""One cell (task x model x seed): its files, and how it is run and scored; the outcome is a record."""
 
 from __future__ import annotations
 

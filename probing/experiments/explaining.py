@@ -18,14 +18,13 @@ from torch import Tensor, nn
 
 from probing.display import Display
 from probing.errors import ProbingError
-from probing.experiments import EXPLANATION_ENDING
 from probing.experiments.cells import Cell, limit_threads
 from probing.experiments.fitting import FittedModel, Job
 from probing.experiments.options import Experiment, Place
 from probing.experiments.planning import plan_cells
 from probing.experiments.running import writable
 from probing.model import LayerView, attentions, inspect_sentence, masked_head
-from probing.results import read_record
+from probing.results import EXPLANATION_ENDING, read_record
 from probing.storage import cache_folder, make_name, to_json, write_atomically
 from probing.tasks import MAX_TOKENS, UNKNOWN, IndexedTask, PackedSplit, load_task, take_splits
 from probing.training import Checkpoint, compute_accuracy, predict

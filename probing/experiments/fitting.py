@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from probing import probes
 from probing.config import Config, TrainingConfig
-from probing.encoders import Entry, build_fine_tuned, find_trainable
+from probing.encoders import VectorEntry, build_fine_tuned, find_trainable
 from probing.model import Classifier, build_classifier
 from probing.probes import LARGEST, Vectors, describe_candidates, get_probe
 from probing.registry import AGGREGATORS, Found
@@ -153,7 +153,7 @@ class Probed:
     """A probe on an encoder's frozen vectors."""
 
     probe: str
-    vectors: Entry
+    vectors: VectorEntry
     layer: int | None
 
     @property

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 
 from probing.config import CONTROLS, DTYPES, Config
-from probing.encoders import Entry, Recipe, find_recipes, find_trainable
+from probing.encoders import Recipe, VectorEntry, find_recipes, find_trainable
 from probing.errors import ProbingError, unknown
 from probing.experiments.fitting import FineTuned, Method, Probed, Trained
 from probing.experiments.options import ModelOptions
@@ -115,7 +115,7 @@ def _probed(recipe: Recipe, probe: str, dtype: str) -> Iterator[TestedModel]:
 
     def make_model(identity: ModelIdentity, layer: int | None, find_recipe: Callable[[int], Recipe]) -> TestedModel:
         def method(task: IndexedTask, config: Config, seed: int) -> Probed:
-            return Probed(probe, Entry.build(find_recipe(seed), task, dtype), layer)
+            return Probed(probe, VectorEntry.build(find_recipe(seed), task, dtype), layer)
 
         return TestedModel(identity, method, find_recipe)
 

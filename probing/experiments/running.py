@@ -16,7 +16,7 @@ from msgspec import structs
 
 from probing.aggregators import describe_routing
 from probing.display import Display, Status, format_seconds
-from probing.encoders import Entry, Recipe, embed
+from probing.encoders import Recipe, VectorEntry, embed
 from probing.errors import ProbingError
 from probing.execution import (
     Backend,
@@ -121,7 +121,7 @@ def _rename_models(cells: Sequence[Cell], store: Store) -> None:
 
 def _embed(waiting: Sequence[Cell], recipes: dict[Path, Recipe], device: torch.device, display: Display) -> None:
     """Compute the frozen vectors that cells need; each encoder is loaded once, for all its tasks."""
-    missing: dict[int, dict[Path, tuple[Recipe, Cell, Entry]]] = {}
+    missing: dict[int, dict[Path, tuple[Recipe, Cell, VectorEntry]]] = {}
     for cell in {cell.method.vectors.folder: cell for cell in waiting if isinstance(cell.method, Probed)}.values():
         assert isinstance(cell.method, Probed)
         entry = cell.method.vectors

@@ -18,7 +18,7 @@ import numpy as np
 from msgspec import UNSET, Meta, Struct, UnsetType, structs
 
 from probing.errors import ProbingError
-from probing.experiments import EXPLANATION_ENDING
+from probing.results import EXPLANATION_ENDING
 from probing.storage import parse_json, read_text
 
 LIMIT = 1_500_000

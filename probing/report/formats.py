@@ -16,7 +16,7 @@ from probing.report import FORMATS
 from probing.report.explanations import load_explanations
 from probing.report.grouping import load_records
 from probing.report.table import Row, Table, TableValue, make_tables
-from probing.results import Record, uncollected
+from probing.results import Record, pausing_garbage_collection
 from probing.storage import as_unicode
 
 MISSING = "–"
@@ -35,7 +35,7 @@ def load_and_render(
     on_damaged: Callable[[str], None],
 ) -> str:
     """Return the report on a results folder; if there is nothing to report, the error names the command to run."""
-    with uncollected():
+    with pausing_garbage_collection():
         records = load_records(folder, on_damaged)
         if format != "html":
             return render(records, format, against_paper=against_paper, reference=reference, colour=colour)

@@ -107,7 +107,7 @@ class Comparer:
         labels = [model.label for model in self.group.models]
         if labels.index(first.label) > labels.index(second.label):
             made = self.compare(second, first, column)
-            return made.turned() if made is not None else None
+            return made.reverse() if made is not None else None
         key = (first.label, second.label, column)
         if key not in self.made:
             self.made[key] = (

@@ -13,6 +13,9 @@ from probing.errors import ProbingError
 from probing.results.record import ADVICE, Record, read_record
 from probing.storage import to_json, write_atomically
 
+EXPLANATION_ENDING = ".explanation.json"
+"""Ending of the files of explanations, which lie beside the records."""
+
 
 @dataclass(frozen=True, slots=True)
 class Store:
@@ -40,7 +43,7 @@ class Store:
     def load(self, on_damaged: Callable[[str], None]) -> list[Record]:
         """Return all whole records, in a stable order; damaged files are named and left alone."""
         records = []
-        with uncollected():
+        with pausing_garbage_collection():
             for path in self.list_paths():
                 try:
                     records.append(read_record(path))
@@ -50,7 +53,7 @@ class Store:
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
+def pausing_garbage_collection() -> Iterator[None]:
     """Pause the search for cyclic garbage: it would look at thousands of records again and again, which have none."""
     was_enabled = gc.isenabled()
     gc.disable()

@@ -1,4 +1,4 @@
-"""Intervals, paired tests and corrections for accuracies.
+"""Comparisons of two models: paired tests, intervals of differences, and corrections for their number.
 
 The evidence on one model and task is a matrix `right` of shape (S seeds, n test sentences). Both are samples: another
 seed would train another model, another test set would hold other sentences. They are crossed, every seed sees every
@@ -81,7 +81,7 @@ class Comparison:
         """Approximate randomisation: differences after each sentence's two answers were swapped or not, by chance."""
         return self.draw_swapped()
 
-    def turned(self) -> Comparison:
+    def reverse(self) -> Comparison:
         """Return the same comparison the other way round, second - first."""
         return replace(
             self,

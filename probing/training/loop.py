@@ -1,4 +1,4 @@
-"""The one optimisation loop: Adam with warm-up, clipping, random batches, early stopping on a score measured on dev.
+"""The optimisation loop of torch modules: Adam with warm-up, clipping, random batches, early stopping on a dev score.
 
 An objective defines the loss of a batch, the score on dev, and which score is better. A training can be stopped at any
 time, and goes on from its checkpoint as if it had never been stopped.

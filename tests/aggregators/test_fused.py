@@ -294,6 +294,8 @@ def test_little_is_kept_for_the_backward_pass(routing):
 def test_agreement_is_made_only_if_wanted():
     (votes, *betas), _ = draw(em_routing, 4, 4, 32, 1)
     plan_options = {"iterations": 3, "inverse_temperature": (1.0, 2.0, 3.0), "activate": True}
-    capsules, agreement = fused.route(fused.Plan(reference_em_routing, plan_options, agreement=False), votes, *betas)
+    capsules, agreement = fused.route(
+        fused.RoutingCall(reference_em_routing, plan_options, agreement=False), votes, *betas
+    )
     assert not agreement.numel()
     assert torch.equal(capsules, em_routing(votes, *betas, implementation="fused")[0])

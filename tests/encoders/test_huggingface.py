@@ -14,7 +14,7 @@ import torch
 from probing.corpus.mini import ensure_mini
 from probing.encoders.huggingface import POOL, make_recipe
 from probing.encoders.specification import find_encoder, find_recipes
-from probing.encoders.vector_cache import Entry
+from probing.encoders.vector_cache import VectorEntry
 from probing.errors import ProbingError
 from probing.experiments.models import choose_models
 from probing.experiments.options import ModelOptions
@@ -114,7 +114,7 @@ def test_owners_of_models_of_one_name_are_told_apart(
     models = choose_models(ModelOptions(encoders=specs[:2]))
     assert [model.identity.label for model in models] == ["huggingface:me/m layer 6", "huggingface:you/m layer 6"]
     data = load_task(task_file())
-    assert len({Entry.build(recipe, data, "float32").folder for recipe in recipes[:2]}) == 2
+    assert len({VectorEntry.build(recipe, data, "float32").folder for recipe in recipes[:2]}) == 2
 
 
 def test_models_in_folders_are_what_they_were_in_earlier_records(change: Callable[..., Any]) -> None:

@@ -14,7 +14,7 @@ import torch
 from safetensors.numpy import save_file
 
 from probing.encoders.precomputed import PrecomputedVectors, make_recipe
-from probing.encoders.vector_cache import Entry, embed
+from probing.encoders.vector_cache import VectorEntry, embed
 from probing.errors import ProbingError
 from probing.tasks.index import load_task
 from probing.tasks.table import get_task, own_task
@@ -74,7 +74,7 @@ def test_a_single_array_stays_with_its_task_in_later_runs(tmp_path: Path, task_f
 
     def run(task: str, dtype: str = "float32") -> None:
         recipe = make_recipe(str(tmp_path / "mine.npy"))  # as a new process makes it
-        entry = Entry.build(recipe, data, dtype)
+        entry = VectorEntry.build(recipe, data, dtype)
         embed(entry, recipe.load(torch.device("cpu")), get_task(task), data)
 
     run("WC")

@@ -20,7 +20,7 @@ from probing.encoders import vector_files
 from probing.encoders.encoder import Recipe
 from probing.encoders.precomputed import PrecomputedVectors
 from probing.encoders.senteval import BatcherEncoder
-from probing.encoders.vector_cache import Entry, clear_cached, embed, list_cached
+from probing.encoders.vector_cache import VectorEntry, clear_cached, embed, list_cached
 from probing.errors import ProbingError
 from probing.tasks.index import IndexedTask, load_task
 from probing.tasks.table import get_task, own_task
@@ -51,8 +51,8 @@ def data(task_file: Callable[..., Path]) -> IndexedTask:
     return load_task(task_file(lines, "words.txt"))
 
 
-def fill(data: IndexedTask, encoder: Any, recipe: Recipe = RECIPE, dtype: str = "float32") -> Entry:
-    entry = Entry.build(recipe, data, dtype)
+def fill(data: IndexedTask, encoder: Any, recipe: Recipe = RECIPE, dtype: str = "float32") -> VectorEntry:
+    entry = VectorEntry.build(recipe, data, dtype)
     embed(entry, encoder, TASK, data)
     return entry
 
@@ -80,11 +80,11 @@ def test_vectors_are_computed_once(data: IndexedTask) -> None:
     [{"name": "other"}, {"version": "2"}, {"settings": {"pooling": "max"}}, {"layers": (1,)}, {"weights_seed": 0}],
 )
 def test_what_can_change_the_vectors_is_another_entry(data: IndexedTask, change: dict[str, Any]) -> None:
-    entry = Entry.build(RECIPE, data, "float32")
-    assert Entry.build(dataclasses.replace(RECIPE, **change), data, "float32").folder != entry.folder
-    assert Entry.build(RECIPE, data, "float16").folder != entry.folder
-    assert Entry.build(RECIPE, dataclasses.replace(data, sha256="0"), "float32").folder != entry.folder
-    assert Entry.build(dataclasses.replace(RECIPE, label="other"), data, "float32").folder == entry.folder
+    entry = VectorEntry.build(RECIPE, data, "float32")
+    assert VectorEntry.build(dataclasses.replace(RECIPE, **change), data, "float32").folder != entry.folder
+    assert VectorEntry.build(RECIPE, data, "float16").folder != entry.folder
+    assert VectorEntry.build(RECIPE, dataclasses.replace(data, sha256="0"), "float32").folder != entry.folder
+    assert VectorEntry.build(dataclasses.replace(RECIPE, label="other"), data, "float32").folder == entry.folder
 
 
 class Interrupted(Lengths):
@@ -128,12 +128,12 @@ def test_layers_are_embedded_once_and_read_one_by_one(data: IndexedTask) -> None
 def test_all_layers_serve_for_one(data: IndexedTask) -> None:
     one = dataclasses.replace(RECIPE, layers=(3,), all_layers=(0, 3))
     everything = dataclasses.replace(one, layers=(0, 3))
-    assert Entry.build(one, data, "float32").folder != Entry.build(everything, data, "float32").folder
+    assert VectorEntry.build(one, data, "float32").folder != VectorEntry.build(everything, data, "float32").folder
     entry = fill(data, encoder_of(lambda rows, number: np.stack([rows, np.array(rows) * 10], 1)), everything)
-    assert Entry.build(one, data, "float32") == entry
+    assert VectorEntry.build(one, data, "float32") == entry
     assert entry.open(3)["te"].tolist()[0] == [10, 30]
-    assert not Entry.build(one, data, "float16").is_complete
-    assert not Entry.build(dataclasses.replace(one, settings={"pooling": "max"}), data, "float32").is_complete
+    assert not VectorEntry.build(one, data, "float16").is_complete
+    assert not VectorEntry.build(dataclasses.replace(one, settings={"pooling": "max"}), data, "float32").is_complete
 
 
 def encoder_of(rows: Callable[[list[list[str]], int], Any]) -> Any:
@@ -219,9 +219,9 @@ def test_a_batcher_knows_its_task_by_sentevals_name(data: IndexedTask) -> None:
         return [[len(tokens)] for tokens in batch]
 
     encoder = BatcherEncoder(batcher, prepare, {})
-    embed(Entry.build(RECIPE, data, "float32"), encoder, get_task("SeLen"), data)
+    embed(VectorEntry.build(RECIPE, data, "float32"), encoder, get_task("SeLen"), data)
     assert {*seen} == {"Length"}
-    embed(Entry.build(RECIPE, data, "float16"), BatcherEncoder(batcher, None, {}), get_task("Tense"), data)
+    embed(VectorEntry.build(RECIPE, data, "float16"), BatcherEncoder(batcher, None, {}), get_task("Tense"), data)
     assert seen[-1] == "Tense"
 
 
@@ -302,7 +302,7 @@ class Slow:
 
 data = load_task(Path(sys.argv[1]))
 recipe = Recipe(name="slow", label="Slow", version="1", load=lambda device: None)
-entry = vectors.Entry.build(recipe, data, "float32")
+entry = vectors.VectorEntry.build(recipe, data, "float32")
 vectors.embed(entry, Slow(), own_task(data.path), data)
 print(entry.open(None)["te"].tolist())
 """
@@ -341,7 +341,7 @@ class Wide:
 
 data = load_task(Path(sys.argv[1]))
 recipe = Recipe(name="wide", label="Wide", version="1", load=lambda device: None)
-entry = vectors.Entry.build(recipe, data, "float32")
+entry = vectors.VectorEntry.build(recipe, data, "float32")
 used = 1024 * int(next(line for line in open("/proc/self/status") if line.startswith("VmSize")).split()[1])
 resource.setrlimit(resource.RLIMIT_AS, (used + 32 * DIM, resource.RLIM_INFINITY))
 vectors.embed(entry, Wide(), own_task(data.path), data)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from probing.display import Display
-from probing.encoders.vector_cache import Entry
+from probing.encoders.vector_cache import VectorEntry
 from probing.errors import ProbingError
 from probing.execution import shipping
 from probing.execution.shipping import Packer, Parcel
@@ -131,7 +131,7 @@ def test_vectors_go_along(choose: Callable[..., list[Cell]], cluster: Cluster, t
     move_away(cell.method.vectors.folder)
     moved = shipment.unpack(cluster.fetch)
     assert isinstance(moved.method, Probed)
-    assert isinstance(moved.method.vectors, Entry)
+    assert isinstance(moved.method.vectors, VectorEntry)
     assert {name: rows.tolist() for name, rows in moved.method.vectors.open(None).items()} == {
         name: rows.tolist() for name, rows in before.items()
     }

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from probing.errors import ProbingError
 from probing.results.record import read_record
-from probing.results.store import Store, find_record, uncollected
+from probing.results.store import Store, find_record, pausing_garbage_collection
 
 HOSTILE = ["../../x", "/etc/passwd", "..", ".", "", "a/b\\c", "a\0b", "a\nb", "*?[a]", "~", "-rf", "x" * 300, "語" * 99]
 
@@ -158,9 +158,9 @@ def test_a_record_is_found_by_its_path_and_key(store, make_record):
 
 
 def test_the_search_for_garbage_goes_on_afterwards():
-    with uncollected():
+    with pausing_garbage_collection():
         assert not gc.isenabled()
-        with uncollected():
+        with pausing_garbage_collection():
             pass
         assert not gc.isenabled()
     assert gc.isenabled()
