@@ -15,13 +15,25 @@ from typing import Any
 
 from probing.corpus.readers.parsed_text import BadTreeError, NumberedLines, Parse, ParsedSentence, tokenise
 
+MAX_CHARACTERS = 1 << 22
+"""Longest block: a sentence of ten thousand words is shorter, and parsing takes fifty times the memory."""
+
 
 def read_blocks(lines: NumberedLines) -> Iterator[tuple[int, Parse]]:
     """Yield, for each block of a CoNLL-U file, the number of its first line and a function that parses it."""
     for filled, block in groupby(lines, key=lambda numbered: bool(numbered[1].strip())):
         if filled:
-            numbers, texts = zip(*block, strict=True)
-            yield numbers[0], partial(parse_block, "".join(texts))
+            number, text = next(block)
+            texts, size = [text], len(text)
+            for _, text in block:
+                size += len(text)
+                if size <= MAX_CHARACTERS:  # what is beyond is read, but not kept
+                    texts.append(text)
+            yield number, partial(parse_block, "".join(texts)) if size <= MAX_CHARACTERS else _refuse_length
+
+
+def _refuse_length() -> ParsedSentence:
+    raise BadTreeError(f"a block of more than {MAX_CHARACTERS >> 20} MiB")
 
 
 @dataclass(slots=True)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+import tracemalloc
 from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from probing.corpus.readers import BadTreeError, ParsedSentence
+from probing.corpus.readers import BadTreeError, ParsedSentence, conllu
 from probing.corpus.readers.conllu import parse_block, read_blocks
 
 
@@ -180,3 +182,19 @@ def test_a_block_of_very_many_words_is_read() -> None:
     """A check that followed every word up to the root would take minutes."""
     heads = list(range(100_000))
     assert parse_block(make_block(heads)).heads == tuple(heads)
+
+
+def test_a_block_without_end_is_not_kept_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of a small gzipped file that unpacks to gigabytes; the block after it is read."""
+    monkeypatch.setattr(conllu, "MAX_CHARACTERS", 1 << 20)
+    word = "1\tw\tw\tNOUN\t_\t_\t0\troot\t_\t_\n"
+    lines = ((number, word) for number in range(1, 200_001))
+    tracemalloc.start()
+    (first, refused), (second, parse) = read_blocks(itertools.chain(lines, [(200_001, "\n"), (200_002, word)]))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 8 << 20
+    assert (first, second) == (1, 200_002)
+    with pytest.raises(BadTreeError, match="^a block of more than 1 MiB$"):
+        refused()
+    assert parse().tokens == ("w",)
