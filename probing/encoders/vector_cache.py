@@ -26,7 +26,7 @@ from probing.encoders.encoder import Recipe, as_matrix
 from probing.encoders.senteval import BatcherEncoder
 from probing.encoders.vector_files import PROGRESS, VectorFiles
 from probing.errors import ProbingError
-from probing.storage import cache_folder, hash_json, write_atomically, writing
+from probing.storage import cache_folder, hash_json, refuse_links, remove_folder, write_atomically, writing
 from probing.tasks import SPLITS, IndexedTask, Task, iterate_lines
 
 FORMAT = 3
@@ -109,6 +109,7 @@ def embed(
 ) -> None:
     """Fill the entry with the vectors of all sentences of a task, going on where an earlier attempt stopped."""
     name, layers, dtype = (entry.about[key] for key in ("encoder", "layers", "dtype"))
+    refuse_links(entry.folder.parent, entry.folder, entry.partial)
     with _lock(entry.partial, f"{task.name} {name}"):
         if entry.is_complete and not entry.find_damaged(data):  # another process was quicker
             return
@@ -135,7 +136,7 @@ def embed(
             for number in range(-(-files.rows // block), -(-total // block)):
                 files.append(compute(number))
                 on_progress(files.rows)
-        shutil.rmtree(entry.folder, ignore_errors=True)  # the rest of an entry that was being deleted
+        remove_folder(entry.folder)  # the rest of an entry that was being deleted
         with writing(entry.folder, "vectors"):
             entry.partial.rename(entry.folder)
 
@@ -289,6 +290,7 @@ def forget_vectors(version: str) -> None:
 
 
 def _delete(entry: Cached) -> None:
+    refuse_links(entry.folder.parent, entry.folder)
     lock = FileLock(f"{entry.folder}.lock")
     try:
         with lock.acquire(timeout=0):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import time
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from probing.storage import write_atomically, writing
+from probing.storage import remove_folder, write_atomically, writing
 
 SECONDS_BETWEEN_SAVES = 2.0
 SAFETENSORS_DTYPES = {"float32": "F32", "float16": "F16"}
@@ -51,7 +50,7 @@ class VectorFiles:
             files._resume()
         except (OSError, ValueError, KeyError, TypeError):  # there is nothing yet, or it is damaged
             files._close()
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_folder(folder)
             with writing(folder, "vectors"):
                 folder.mkdir(parents=True)
             files = cls(folder, names, counts, dtype)

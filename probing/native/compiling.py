@@ -55,6 +55,8 @@ def load(name: str) -> Kernels:
         compiler = _find_compiler()
         if compiler is None:
             return _explain(name, "no C++ compiler was found (CXX, c++, g++, clang++)")
+        if cache_folder(KERNELS).is_symlink():
+            raise OSError(f"{cache_folder(KERNELS)} is a link. Remove it")
         build = f"{name}-{_identify(compiler)}"
         library = _open(build)
         if library is None:

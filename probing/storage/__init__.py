@@ -21,5 +21,5 @@ from probing.storage.files import (
     to_json,
     write_atomically,
 )
-from probing.storage.folders import Folder
+from probing.storage.folders import Folder, refuse_links, remove_folder
 from probing.storage.reading import decode_line, iterate_bytes, open_file, parse_json, read_text

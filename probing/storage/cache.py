@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from probing.errors import ProbingError
+from probing.storage.folders import refuse_links
 
 KINDS = ("vectors", "explained", "shipped", "kernels", "checkpoints")
 """Kinds of files that commands keep: vectors of encoders, models of explanations, files of runs on a cluster, compiled
@@ -48,6 +49,10 @@ def new_folder(target: Path) -> Iterator[Path]:
 
     If another process was quicker, its folder stays.
     """
+    try:
+        refuse_links(target.parent, target)
+    except ProbingError as error:
+        raise CacheError(str(error)) from None
     with writing(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))

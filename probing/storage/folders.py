@@ -120,10 +120,27 @@ class Folder:
         os.replace(old, new, src_dir_fd=self.handle, dst_dir_fd=self.handle)
 
 
+def remove_folder(path: Path) -> None:
+    """Delete a folder, if it is there, with all that is in it; nothing behind a link in it or in its parent."""
+    with suppress(OSError, ProbingError), Folder.open(path.parents[1], path.parent.name) as parent:
+        parent.remove_folder(path.name)
+
+
+def refuse_links(*paths: Path) -> None:
+    """Raise an error if one of the paths is a link: whatever is written there would lie elsewhere."""
+    for path in paths:
+        if path.is_symlink():
+            raise _describe_link(path)
+
+
+def _describe_link(path: Path) -> ProbingError:
+    return ProbingError(f"{path}: a link or a file in place of a folder. Remove it, then try again")
+
+
 def _open_inner(path: Path, name: str, handle: int) -> int:
     try:
         return os.open(name, FOLDER_FLAGS, dir_fd=handle)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENOTDIR):
-            raise ProbingError(f"{path}: a link or a file in place of a folder. Remove it, then try again") from None
+            raise _describe_link(path) from None
         raise

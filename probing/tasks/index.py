@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import shutil
 import zlib
 from array import array
 from collections import defaultdict
@@ -17,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from probing.errors import ProbingError
-from probing.storage import cache_folder, hash_file, new_folder, parse_json
+from probing.storage import cache_folder, hash_file, new_folder, parse_json, remove_folder
 from probing.tasks.batches import Integers, PackedSplit, SmallIntegers
 from probing.tasks.task_file import SPLITS, OnShare, iterate_instances
 
@@ -125,7 +124,7 @@ def load_task(path: Path, on_share: OnShare = lambda share: None) -> IndexedTask
     try:
         return _load_index(folder, path, sha256, blob)
     except (OSError, ValueError, KeyError, TypeError):  # not cached yet, or damaged
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_folder(folder)
     task = index_file(path, on_share)
     if task.sha256 != sha256:
         raise ProbingError(f"{path}: the file changed while it was read. Try again when it is complete")

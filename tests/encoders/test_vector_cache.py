@@ -411,3 +411,15 @@ def test_a_cache_that_cannot_be_looked_into_has_nothing(data: IndexedTask, monke
     complete = entry.is_complete
     monkeypatch.undo()
     assert not complete
+
+
+@pytest.mark.parametrize("level", ["all", "entry", "partial"])
+def test_no_vectors_are_written_behind_a_link(data: IndexedTask, tmp_path: Path, level: str) -> None:
+    entry, elsewhere = VectorEntry.build(RECIPE, data, "float32"), tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    link = {"all": entry.folder.parent, "entry": entry.folder, "partial": entry.partial}[level]
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(elsewhere)
+    with pytest.raises(ProbingError, match="a link or a file in place of a folder. Remove it"):
+        embed(entry, Lengths(), TASK, data)
+    assert list(elsewhere.iterdir()) == []

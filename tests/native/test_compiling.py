@@ -86,6 +86,16 @@ def test_an_unbalanced_quote_is_named(fresh, monkeypatch, caplog):
     assert caplog.messages == [SLOWER + "the kernels could not be compiled: CXX cannot be read (No closing quotation)"]
 
 
+def test_no_library_is_written_behind_a_link(fresh, monkeypatch, tmp_path, caplog):
+    (tmp_path / "elsewhere").mkdir()
+    fresh.parent.mkdir(parents=True)
+    fresh.symlink_to(tmp_path / "elsewhere")
+    monkeypatch.setenv("CXX", write_compiler(tmp_path / "cxx", "exit 1"))
+    assert kernels.load("routing").library is None
+    assert caplog.messages == [SLOWER + f"the kernels could not be compiled: {fresh} is a link. Remove it"]
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
 def test_missing_sources_are_named(fresh, monkeypatch, tmp_path, caplog):
     monkeypatch.setattr(kernels, "SOURCES", tmp_path / "nowhere")
     monkeypatch.setenv("CXX", write_compiler(tmp_path / "cxx", "exit 1"))

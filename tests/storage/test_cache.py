@@ -95,3 +95,15 @@ def test_who_can_do_without_the_cache_sees_a_failed_write(tmp_path):
 def test_other_mistakes_stay_what_they_are(tmp_path):
     with pytest.raises(ProbingError, match="^mine$"), new_folder(tmp_path / "x"):
         raise ProbingError("mine")
+
+
+@pytest.mark.parametrize("level", ["kind", "entry"])
+def test_nothing_is_made_behind_a_link(tmp_path, level):
+    elsewhere, target = tmp_path / "elsewhere", tmp_path / "cache" / "tasks" / "entry"
+    elsewhere.mkdir()
+    link = target if level == "entry" else target.parent
+    link.parent.mkdir(parents=True)
+    link.symlink_to(elsewhere)
+    with pytest.raises(CacheError, match=f"{link}: a link or a file in place of a folder"), new_folder(target):
+        pass
+    assert list(elsewhere.iterdir()) == []
