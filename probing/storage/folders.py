@@ -49,12 +49,6 @@ class Folder:
         """Return the names of everything in the folder."""
         return os.listdir(self.handle)
 
-    def is_file(self, name: str) -> bool:
-        """Return whether a name is a regular file."""
-        with suppress(OSError):
-            return stat.S_ISREG(self.stat(name).st_mode)
-        return False
-
     def stat(self, name: str) -> os.stat_result:
         """Return the facts about a name itself, not about the target of a link."""
         return os.stat(name, dir_fd=self.handle, follow_symlinks=False)
