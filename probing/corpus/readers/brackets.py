@@ -1,4 +1,4 @@
-"""Reader of Penn-style brackets: each balanced bracket is one sentence, parsed by nltk.
+"""Reader of Penn-style brackets: each balanced bracket is one sentence.
 
 Trees are simplified. Empty elements and the phrases that consist of them alone are removed. Labels lose their functions
 and indices, except that adverbial noun phrases (NP-TMP, NP-EXT) become NP-ADV. The outer bracket (empty, ROOT, TOP, S1)
@@ -12,7 +12,7 @@ import re
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
 
 from probing.corpus.readers.parsed_text import BadTreeError, NumberedLines, Parse, ParsedSentence, Tree, tokenise
 
@@ -20,6 +20,8 @@ MAX_DEPTH = 250
 """Deepest nesting of brackets that is accepted; real trees have about 60 levels at most."""
 MAX_CHARACTERS = 1_000_000
 """Longest tree that is accepted; a tree still open after that has lost a bracket."""
+MAX_LABELS = 4096
+"""Number of labels whose plain forms are remembered."""
 
 OUTER_LABELS = frozenset(["", "ROOT", "TOP", "S1", "VROOT"])
 """Labels of a bracket around the whole sentence."""
@@ -28,6 +30,8 @@ ADVERBIAL = "NP-ADV"
 _ADVERBIAL_FUNCTIONS = frozenset(["TMP", "EXT", "ADV", "LOC", "MNR", "DIR", "VOC"])
 _OUTER = re.compile(r"\(\s*(\(|(ROOT|TOP|S1|VROOT)[\s(])")
 _BRACKET = re.compile(r"[()]")
+_PIECES = re.compile(r"\(\s*([^\s()]+)\s+([^\s()]+)\s*\)|\(\s*([^\s()]*)|(\))|([^\s()]+)")
+"""A tag and its word, an opening bracket with its label, a closing bracket, or a word without a tag."""
 _ESCAPES = {"-LRB-": "(", "-RRB-": ")", "-LCB-": "{", "-RCB-": "}", "-LSB-": "[", "-RSB-": "]", "``": '"', "''": '"'}
 
 
@@ -155,47 +159,61 @@ def _refuse(reason: str) -> Parse:
 
 def parse_tree(text: str, depth: int = 0) -> ParsedSentence:
     """Return the sentence of one balanced bracket; `depth` is the nesting of its brackets."""
-    from nltk.tree import Tree as NltkTree
-
     if depth > MAX_DEPTH:
         raise BadTreeError(f"brackets are nested deeper than {MAX_DEPTH}")
-    try:
-        bracket = NltkTree.fromstring(text)
-    except ValueError as error:
-        raise BadTreeError(f"not a tree ({str(error).splitlines()[0]})") from None
-    leaves: list[tuple[str, str]] = []
-    tree = _clean(bracket, leaves)
+    tags: list[str] = []
+    words: list[str] = []
+    tree = _parse(text, tags, words)
     if tree is None:
         raise BadTreeError("a tree without words")
-    words = tuple([word for _, word in leaves])
     tokens = tokenise(words)
-    if tokens != words:
+    if tokens != tuple(words):
         tree = _replace_words(tree, iter(tokens))
     label, children = tree
     if label not in OUTER_LABELS or isinstance(children, str):
         children = (tree,)
-    return ParsedSentence(tokens, tuple([tag for tag, _ in leaves]), ("ROOT", children))
+    return ParsedSentence(tokens, tuple(tags), ("ROOT", children))
 
 
-def _clean(node: Any, leaves: list[tuple[str, str]]) -> Tree | None:
-    """Return nltk's tree with plain labels and words and without empty elements, and add its leaves to `leaves`."""
-    label = node.label()
+def _parse(text: str, tags: list[str], words: list[str]) -> Tree | None:
+    """Return a tree with plain labels and without empty elements, and add its leaves to `tags` and `words`."""
+    open_labels: list[str] = []
+    open_children: list[list[Tree]] = []
     children: list[Tree] = []
-    for child in node:
-        if isinstance(child, str):
-            if len(node) > 1 or not label:
-                raise BadTreeError("a word has no tag of its own")
-            if label == "-NONE-":
-                return None
-            leaf = (strip_label(label), _ESCAPES.get(child) or child.replace("\\/", "/").replace("\\*", "*"))
-            leaves.append(leaf)
-            return leaf
-        cleaned = _clean(child, leaves)
-        if cleaned is not None:
-            children.append(cleaned)
-    if not len(node):
-        raise BadTreeError("an empty bracket")
-    return (_name_phrase(label), tuple(children)) if children else None
+    """Children of the bracket that is open, or at the end the tree itself."""
+    emptied: set[int] = set()
+    """Depths of the open brackets that have lost an empty element."""
+    for tag, word, label, closed, stray in _PIECES.findall(text):
+        if tag:
+            if tag == "-NONE-":
+                emptied.add(len(open_labels))
+                continue
+            tag = strip_label(tag)
+            word = _ESCAPES.get(word) or (word if "\\" not in word else _unescape(word))
+            tags.append(tag)
+            words.append(word)
+            children.append((tag, word))
+        elif closed:
+            name = _name_phrase(open_labels.pop())
+            if children:
+                open_children[-1].append((name, tuple(children)))
+            elif len(open_labels) + 1 in emptied:
+                emptied.add(len(open_labels))
+            else:
+                raise BadTreeError("an empty bracket")
+            emptied.discard(len(open_labels) + 1)
+            children = open_children.pop()
+        elif stray:
+            raise BadTreeError("a word has no tag of its own")
+        else:
+            open_labels.append(label)
+            open_children.append(children)
+            children = []
+    return children[0] if children else None
+
+
+def _unescape(word: str) -> str:
+    return word.replace("\\/", "/").replace("\\*", "*")
 
 
 def _replace_words(node: Tree, tokens: Iterator[str]) -> Tree:
@@ -205,6 +223,7 @@ def _replace_words(node: Tree, tokens: Iterator[str]) -> Tree:
     return label, tuple([_replace_words(child, tokens) for child in children])
 
 
+@lru_cache(MAX_LABELS)
 def _name_phrase(label: str) -> str:
     """Return a phrase's label without functions and indices, or ADVERBIAL for an adverbial noun phrase."""
     if label.startswith("NP-"):
@@ -214,6 +233,7 @@ def _name_phrase(label: str) -> str:
     return strip_label(label)
 
 
+@lru_cache(MAX_LABELS)
 def strip_label(label: str) -> str:
     """Return a label without its functions and indices: NP-SBJ-1 and NP=2 are NP, -LRB- and PRP$ are themselves."""
     if label.startswith("-"):
