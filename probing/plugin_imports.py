@@ -9,12 +9,17 @@ import ast
 import hashlib
 import importlib
 import importlib.util
+import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
+
+SAFE_PATH = "PYTHONSAFEPATH"
+"""Variable that keeps Python from importing modules of the current folder, which may be of unknown origin."""
 
 
 class PluginFinder(MetaPathFinder):
@@ -110,3 +115,17 @@ def hash_code(path: Path) -> str:
 
 
 FINDER = PluginFinder()
+
+
+@contextmanager
+def importing_safely() -> Iterator[None]:
+    """Keep Python processes that start in the block from importing modules of the current folder."""
+    before = os.environ.get(SAFE_PATH)
+    os.environ[SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[SAFE_PATH]
+        else:
+            os.environ[SAFE_PATH] = before

@@ -93,6 +93,7 @@ def check(paths: tuple[str, ...], as_json: bool, strict: bool) -> None:
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed: another one draws other sentences.")
 @ONE_OR_ALL
+@click.option("--jobs", type=options.COUNT, help="Number of processes. [default: one for each core, for large files]")
 @click.option("--skip-bad", is_flag=True, help="Count and skip trees that cannot be read.")
 @click.option("--force", is_flag=True, help="Write into a folder that is not empty; its task files are replaced.")
 def build(
@@ -108,6 +109,7 @@ def build(
     imbalance: int,
     seed: int,
     tasks: tuple[str, ...],
+    jobs: int | None,
     skip_bad: bool,
     force: bool,
 ) -> None:
@@ -140,6 +142,7 @@ def build(
         imbalance=imbalance,
         seed=seed,
         tasks=tasks,
+        jobs=jobs,
         skip_bad=skip_bad,
         force=force,
     )

@@ -17,6 +17,7 @@ import torch
 from probing.display import Status
 from probing.execution.channel import Channel, listening
 from probing.execution.work import AnyWork, RunWork, Slots
+from probing.plugin_imports import importing_safely
 from probing.results import Record
 from probing.signals import end_with, shielded, terminable, unshielded
 
@@ -24,9 +25,6 @@ SECONDS_TO_STOP = 2.5
 """Time for checkpoints when a run is stopped; after it the processes are ended, whatever they do."""
 SECONDS_IDLE = 300
 """Time without work after which a process ends; a new one starts when it is needed."""
-
-SAFE_PATH = "PYTHONSAFEPATH"
-"""Variable that keeps Python from importing modules of the current folder, which may be of unknown origin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,20 +125,6 @@ class _Processes:
         return joblib.externals.loky.get_reusable_executor(
             self.processes.jobs, timeout=SECONDS_IDLE, initializer=end_with, initargs=(os.getpid(),)
         )
-
-
-@contextmanager
-def importing_safely() -> Iterator[None]:
-    """Keep Python processes that start in the block from importing modules of the current folder."""
-    before = os.environ.get(SAFE_PATH)
-    os.environ[SAFE_PATH] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[SAFE_PATH]
-        else:
-            os.environ[SAFE_PATH] = before
 
 
 def _run_in_worker(

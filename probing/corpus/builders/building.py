@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Any, TypedDict
@@ -20,9 +22,10 @@ from probing.corpus.builders.drawing import Sampler, SamplingDesign
 from probing.corpus.builders.folder import fill_folder
 from probing.corpus.builders.given import Given
 from probing.corpus.builders.sampling import CannotBuildError, Sizes
-from probing.corpus.builders.survey import OnProgress, Survey, take_survey
+from probing.corpus.builders.survey import CorpusPart, OnProgress, Survey, count_part, take_survey
 from probing.corpus.datasheet import Datasheet, TaskSheet, describe_task
 from probing.corpus.instances import Splits, format_splits
+from probing.corpus.processes import map_in_order
 from probing.corpus.readers import ParsedSentence
 from probing.errors import ProbingError
 from probing.tasks import COUNTERPARTS, TASKS, Task, get_tasks
@@ -44,6 +47,12 @@ BUILDERS: Mapping[str, Callable[[Survey, Sizes], SamplingDesign]] = {
 """Task -> function that returns its sampling design."""
 _COUNTERPART = {"TrDep": "DepDepth", "ToCo": "RootDep"}
 """Task on constituency trees -> its counterpart on dependency trees."""
+WITHOUT_PARSE = ("SeLen", "WC", "BShif")
+"""Tasks that need no parse."""
+BATCH = 2000
+"""Number of sentences that are counted together."""
+COSTS = {"SOMO": 4.0, "BShif": 2.0, "WC": 2.0}
+"""Task -> the time that it takes to build, in multiples of the other tasks' time."""
 
 
 class BuildOptions(TypedDict, total=False):
@@ -57,8 +66,15 @@ class BuildOptions(TypedDict, total=False):
     imbalance: int
 
 
-def build(
-    sentences: Iterable[ParsedSentence],
+def build(sentences: Iterable[ParsedSentence], output: Path, *, seed: int = 0, **options: Any) -> Datasheet:
+    """Build tasks from sentences; `options` are those of `build_parts`."""
+    unread = iter(sentences)
+    batches = iter(lambda: list(islice(unread, BATCH)), [])
+    return build_parts((count_part(batch, seed=seed) for batch in batches), output, seed=seed, **options)
+
+
+def build_parts(
+    parts: Iterable[CorpusPart],
     output: Path,
     *,
     train: int = 100_000,
@@ -67,30 +83,31 @@ def build(
     seed: int = 0,
     tasks: Sequence[str] | None = None,
     imbalance: int = 1,
+    jobs: int = 1,
     given: Mapping[str, Given] | None = None,
     source: Mapping[str, Any] | None = None,
     progress: OnProgress = lambda *_: None,
 ) -> Datasheet:
     """Write the task files and a datasheet into a folder, and remove the files of other tasks from it.
 
-    given: task -> an existing file of the task, to use as it is or to extend with training instances.
+    parts: the counted parts of the corpus. given: task -> an existing file of the task, to use as it is or to extend
+    with training instances. jobs: number of processes among which the tasks are divided.
     """
     for name, size in (("train", train), ("dev", dev), ("test", test)):
         if size < 1:
             raise ProbingError(f"--{name} must be 1 or more. Got {size}")
     sizes = Sizes(train, dev, test, imbalance)
     with fill_folder(output) as aside:
-        with closing(take_survey(sentences, seed=seed, progress=progress)) as survey:
+        with closing(take_survey(parts, aside / "annotations", progress)) as survey:
             if not survey.sentences:
                 raise ProbingError("there is no sentence to build from. Name files with trees in them")
-            chosen = choose_tasks(tasks, survey.dependencies)
-            sheets = _build_tasks(survey, aside, chosen, given or {}, sizes, seed, progress)
+            plan = _Plan(survey, aside, given or {}, sizes, seed)
+            sheets = _build_tasks(plan, choose_tasks(tasks, survey.dependencies), jobs, progress)
         sheet = Datasheet(
-            # The count of bad trees is a Counter that was filled during the reading.
-            source={key: dict(value) if isinstance(value, Mapping) else value for key, value in (source or {}).items()},
+            source={**(source or {}), **({"bad_trees_skipped": dict(survey.skipped)} if survey.skipped else {})},
             options={"train": train, "dev": dev, "test": test, "imbalance": imbalance, "seed": seed},
             corpus={
-                "trees": "dependencies" if survey.dependencies else "constituents",
+                "trees": survey.kind,
                 "sentences": survey.sentences,
                 "tokens": survey.tokens,
                 "sentences_of_5_to_28_tokens": survey.kept,
@@ -111,37 +128,70 @@ def choose_tasks(names: Sequence[str] | None, dependencies: bool) -> list[Task]:
     return [by_name[_COUNTERPART.get(task.name, task.name)] if dependencies else task for task in TASKS]
 
 
-def _build_tasks(
-    survey: Survey,
-    folder: Path,
-    tasks: Sequence[Task],
-    given: Mapping[str, Given],
-    sizes: Sizes,
-    seed: int,
-    progress: OnProgress,
-) -> list[TaskSheet]:
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What the tasks are built from and where they go, the same for all processes."""
+
+    survey: Survey
+    folder: Path
+    given: Mapping[str, Given]
+    sizes: Sizes
+    seed: int
+
+
+def _build_tasks(plan: _Plan, tasks: Sequence[Task], jobs: int, progress: OnProgress) -> list[TaskSheet]:
+    """Build tasks, in several processes if asked for, and return their descriptions in order."""
+
+    def show() -> None:
+        written = sum((plan.folder / task.file_name).exists() for task in tasks)
+        progress("building (tasks)", written, len(tasks))
+
+    groups = _share_out(tasks, min(jobs, len(tasks)))
+    build_group = partial(_build_group, plan, progress=show if len(groups) == 1 else _do_nothing)
+    sheets: dict[str, TaskSheet] = {}
+    for found in map_in_order(build_group, groups, jobs=len(groups), meanwhile=show):
+        sheets |= {sheet.task: sheet for sheet in found}
+    return [sheets[task.name] for task in tasks]
+
+
+def _do_nothing() -> None:
+    """Show no progress: the files that a process has written show it."""
+
+
+def _share_out(tasks: Sequence[Task], number: int) -> list[list[Task]]:
+    """Divide tasks into groups that take about the same time, the slowest task first."""
+    groups: list[list[Task]] = [[] for _ in range(number)]
+    for task in sorted(tasks, key=lambda task: -COSTS.get(task.name, 1.0)):
+        min(groups, key=lambda group: sum(COSTS.get(other.name, 1.0) for other in group)).append(task)
+    return groups
+
+
+def _build_group(plan: _Plan, tasks: Sequence[Task], *, progress: Callable[[], None]) -> list[TaskSheet]:
+    survey = plan.survey
     samplers: dict[str, Sampler] = {}
     failures: dict[str, str] = {}
     for task in tasks:
-        if task.name in given and not given[task.name].extended:
+        if task.name in plan.given and not plan.given[task.name].extended:
             continue
         try:
-            samplers[task.name] = Sampler(task.name, _make_design(task, survey, sizes))
+            samplers[task.name] = Sampler(task.name, _make_design(task, survey, plan.sizes))
         except CannotBuildError as error:
             failures[task.name] = str(error)
-    _draw(survey, samplers, progress)
+    for place, priority, sentence in survey.records():
+        for one in samplers.values():
+            one.offer(place, priority, sentence)
     sheets = []
-    for number, task in enumerate(tasks):
-        progress("writing", number, len(tasks))
+    for task in tasks:
+        progress()
         sampler = samplers.pop(task.name, None)
         splits: Splits | None = None
         if sampler is not None:
             try:
-                splits = sampler.design.assemble(sampler.draw(survey), Random(f"{seed}/{task.name}"))
+                splits = sampler.design.assemble(sampler.draw(survey), Random(f"{plan.seed}/{task.name}"))
             except CannotBuildError as error:
                 failures[task.name] = str(error)
         design = sampler.design if sampler is not None else None
-        sheets.append(_write_task(task, folder, splits, design, given.get(task.name), failures, survey))
+        sheets.append(_write_task(task, plan.folder, splits, design, plan.given.get(task.name), failures, survey))
     return sheets
 
 
@@ -168,16 +218,10 @@ def _write_task(
 
 
 def _make_design(task: Task, survey: Survey, sizes: Sizes) -> SamplingDesign:
+    if survey.kind == "words" and task.name not in WITHOUT_PARSE:
+        raise CannotBuildError("it needs a parsed corpus: name a parser with --parser")
     if survey.dependencies and task.name in _COUNTERPART:
         raise CannotBuildError(f"it needs constituency trees; its counterpart here is {_COUNTERPART[task.name]}")
-    if not survey.dependencies and task.name in _COUNTERPART.values():
+    if survey.kind == "constituents" and task.name in _COUNTERPART.values():
         raise CannotBuildError("it needs dependency trees")
     return BUILDERS[task.name](survey, sizes)
-
-
-def _draw(survey: Survey, samplers: Mapping[str, Sampler], progress: OnProgress) -> None:
-    for number, (place, priority, sentence) in enumerate(survey.records(), 1):
-        for sampler in samplers.values():
-            sampler.offer(place, priority, sentence)
-        if number % 1000 == 0:
-            progress("sampling", number, survey.kept)

@@ -1,109 +1,181 @@
 """The first pass over a corpus: it counts words, lengths and labels, and keeps every sentence's annotations on disk.
 
 A corpus does not fit into memory, and most decisions (which words are frequent, which are the nineteen most frequent
-sequences) can only be made at its end. So the annotations go to a temporary file, in a compact binary form, and memory
-holds counts only. A table of counts that grows beyond MAX_COUNTS entries loses its rarest ones.
+sequences) can only be made at its end. So the annotations go to a temporary file (spool.py), and memory holds counts
+only. A table of counts that grows beyond MAX_COUNTS entries loses its rarest ones. Parts of a corpus are counted
+independently, by several processes if asked for, and added up.
 """
 
 from __future__ import annotations
 
-import marshal
-import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from sys import intern
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
-from probing.corpus.builders import constituency, dependency
+from probing.corpus.builders import constituency, dependency, plain
 from probing.corpus.builders.annotations import Annotations, Target
+from probing.corpus.builders.spool import Spool, pack
 from probing.corpus.lengths import MAX_LENGTH, MIN_LENGTH
-from probing.corpus.readers import ParsedSentence
+from probing.corpus.readers import Kind, ParsedSentence, find_kind
 from probing.errors import ProbingError
 
 MAX_COUNTS = 2_000_000
 """Largest number of entries in a table of counts."""
-IN_MEMORY = 64_000_000
-"""Largest number of bytes of annotations that stay in memory instead of a temporary file."""
 
 OnProgress = Callable[[str, int, int | None], None]
 """Function called with the name of a stage, the number of sentences or tasks done, and their total, if known."""
 
+_EXTRACT: Mapping[Kind, Callable[[ParsedSentence], Annotations]] = {
+    "constituents": constituency.extract,
+    "dependencies": dependency.extract,
+    "words": plain.extract,
+}
+"""Kind of trees -> function that returns the annotations of a sentence."""
+
+
+def _no_targets() -> dict[str, Counter[Target]]:
+    return {"tense": Counter(), "subject": Counter(), "object": Counter()}
+
 
 @dataclass(slots=True)
-class Survey:
-    """The counts of a corpus and the temporary file of its annotations."""
+class CorpusCounts:
+    """The counts of a corpus or of a part of it."""
 
-    spool: Any
-    """Temporary file of the annotations."""
-    dependencies: bool = False
-    """Whether the sentences have dependencies instead of constituents."""
+    kind: Kind | None = None
+    """Kind of trees that the sentences have; None without a sentence."""
     sentences: int = 0
     """Number of sentences read."""
     kept: int = 0
-    """Number of sentences in the temporary file, those of 5 to 28 tokens."""
+    """Number of sentences whose annotations are kept, those of 5 to 28 tokens."""
     tokens: int = 0
     """Number of tokens of all sentences read."""
     dropped: Counter[str] = field(default_factory=Counter)
     """Reason -> sentences that are in no task."""
+    skipped: Counter[str] = field(default_factory=Counter)
+    """Reason -> trees that could not be read."""
     forms: Counter[str] = field(default_factory=Counter)
     """Token as written -> occurrences that do not begin a sentence."""
     initials: Counter[str] = field(default_factory=Counter)
     """Token as written -> occurrences that begin a sentence."""
-    folded: Counter[str] = field(default_factory=Counter)
-    """Lower-cased token -> occurrences; filled at the end of the pass."""
     words: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Noun or verb as written, and its class -> occurrences in the kept sentences."""
     shapes: Counter[tuple[int, int]] = field(default_factory=Counter)
     """Depth and length -> kept sentences."""
     tops: Counter[str] = field(default_factory=Counter)
     """Sequence below the sentence node -> kept sentences."""
-    targets: dict[str, Counter[Target]] = field(
-        default_factory=lambda: {"tense": Counter(), "subject": Counter(), "object": Counter()}
-    )
+    targets: dict[str, Counter[Target]] = field(default_factory=_no_targets)
     """Annotation -> label and word form -> kept sentences."""
 
-    def add(self, priority: int, annotations: Annotations) -> None:
-        """Write a sentence's annotations to the end of the temporary file."""
-        record = marshal.dumps((priority, "\n".join(annotations.tokens), *annotations[1:]))
-        self.spool.write(len(record).to_bytes(4, "little") + record)
+    def count(self, sentence: ParsedSentence) -> Annotations | None:
+        """Count a sentence, and return its annotations if it is kept."""
+        self._set_kind(find_kind(sentence))
+        tokens = sentence.tokens
+        self.sentences += 1
+        self.tokens += len(tokens)
+        self.initials[tokens[0]] += 1
+        self.forms.update(tokens[1:])
+        if not MIN_LENGTH <= len(tokens) <= MAX_LENGTH:
+            side = f"shorter than {MIN_LENGTH}" if len(tokens) < MIN_LENGTH else f"longer than {MAX_LENGTH}"
+            self.dropped[f"{side} tokens"] += 1
+            return None
+        annotations = _EXTRACT[cast(Kind, self.kind)](sentence)
+        self.shapes[annotations.depth, len(tokens)] += 1
+        self.tops[annotations.top] += 1
+        self.words.update([pair for pair in zip(tokens, annotations.kinds.split(" "), strict=True) if pair[1] != "-"])
+        for name, counts in self.targets.items():
+            found = getattr(annotations, name)
+            if not isinstance(found, str):
+                counts[found] += 1
         self.kept += 1
+        return annotations
+
+    def add(self, other: CorpusCounts) -> None:
+        """Add the counts of another part of the corpus, and forget the rarest entries of tables that grow too large."""
+        self._set_kind(other.kind)
+        self.sentences += other.sentences
+        self.kept += other.kept
+        self.tokens += other.tokens
+        for own, others in zip(self._tables(), other._tables(), strict=True):
+            own.update(others)
+            _forget_rarest(own)
+
+    @property
+    def dependencies(self) -> bool:
+        """Whether the sentences have dependencies."""
+        return self.kind == "dependencies"
+
+    def _set_kind(self, kind: Kind | None) -> None:
+        if kind != self.kind and None not in (kind, self.kind):
+            raise ProbingError(f"{self.kind} and {kind} in one corpus. Build from one kind at a time")
+        self.kind = kind or self.kind
+
+    def _tables(self) -> list[Counter[Any]]:
+        few: list[Counter[Any]] = [self.dropped, self.skipped, self.shapes]
+        return [*few, self.forms, self.initials, self.words, self.tops, *self.targets.values()]
+
+
+def _forget_rarest(counts: Counter[Any]) -> None:
+    least = 1
+    while len(counts) > MAX_COUNTS:
+        for entry in [entry for entry, count in counts.items() if count <= least]:
+            del counts[entry]
+        least *= 2
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusPart:
+    """The counts of a part of a corpus, and the records of its kept sentences."""
+
+    counts: CorpusCounts
+    records: bytes
+
+
+def count_part(sentences: Iterable[ParsedSentence], *, seed: int, skipped: Counter[str] | None = None) -> CorpusPart:
+    """Count some sentences; `skipped` is filled with the reasons of bad trees while they are read."""
+    counts = CorpusCounts(skipped=Counter() if skipped is None else skipped)
+    key = blake2b(b"%d" % seed, digest_size=16).digest()
+    records = []
+    for sentence in sentences:
+        annotations = counts.count(sentence)
+        if annotations is not None:
+            digest = blake2b("\t".join(sentence.tokens).encode(), digest_size=8, key=key).digest()
+            records.append(pack(int.from_bytes(digest, "little"), annotations))
+    return CorpusPart(counts, b"".join(records))
+
+
+@dataclass(slots=True)
+class Survey(CorpusCounts):
+    """The counts of a whole corpus, and the temporary file of its annotations."""
+
+    spool: Spool = field(kw_only=True)
+    folded: Counter[str] = field(default_factory=Counter)
+    """Lower-cased token -> occurrences; filled at the end."""
 
     def records(self) -> Iterator[tuple[int, int, Annotations]]:
         """Yield the place in the temporary file, the priority and the annotations of every kept sentence."""
-        self.spool.seek(0)
-        for _ in range(self.kept):
-            place = self.spool.tell()
-            yield place, *self._read_record()
+        return self.spool.records()
 
     def fetch(self, place: int) -> Annotations:
         """Return the annotations at a place in the temporary file."""
-        self.spool.seek(place)
-        return self._read_record()[1]
-
-    def _read_record(self) -> tuple[int, Annotations]:
-        """Return the priority and the annotations of the sentence at the current place in the temporary file."""
-        size = int.from_bytes(self.spool.read(4), "little")
-        priority, text, *annotations = marshal.loads(self.spool.read(size))
-        # One copy of each word: thousands of sentences are held at a time.
-        return priority, Annotations(tuple(map(intern, text.split("\n"))), *annotations)
+        return self.spool.fetch(place)
 
     def close(self) -> None:
         """Delete the temporary file."""
         self.spool.close()
 
 
-def take_survey(sentences: Iterable[ParsedSentence], *, seed: int, progress: OnProgress = lambda *_: None) -> Survey:
-    """Return the survey of the sentences, each read once."""
-    survey = Survey(tempfile.SpooledTemporaryFile(max_size=IN_MEMORY, prefix="probing-"))  # noqa: SIM115 - closed by build
-    key = blake2b(b"%d" % seed, digest_size=16).digest()
+def take_survey(parts: Iterable[CorpusPart], file: Path, progress: OnProgress = lambda *_: None) -> Survey:
+    """Add up the parts of a corpus, and write the annotations of its sentences to a temporary file."""
+    survey = Survey(spool=Spool(file))
     try:
-        for sentence in sentences:
-            _add(survey, sentence, key)
-            if survey.sentences % 1000 == 0:
-                _forget_rarest(survey)
-                progress("reading", survey.sentences, None)
+        for part in parts:
+            survey.add(part.counts)
+            survey.spool.write(part.records)
+            progress("counting", survey.sentences, None)
+        survey.spool.finish()
     except BaseException:
         survey.close()
         raise
@@ -111,39 +183,3 @@ def take_survey(sentences: Iterable[ParsedSentence], *, seed: int, progress: OnP
         for form, count in table.items():
             survey.folded[form.lower()] += count
     return survey
-
-
-def _add(survey: Survey, sentence: ParsedSentence, key: bytes) -> None:
-    if not survey.sentences:
-        survey.dependencies = sentence.tree is None
-    elif survey.dependencies != (sentence.tree is None):
-        raise ProbingError("constituency trees and dependencies in one corpus. Build from one kind at a time")
-    tokens = sentence.tokens
-    survey.sentences += 1
-    survey.tokens += len(tokens)
-    survey.initials[tokens[0]] += 1
-    survey.forms.update(tokens[1:])
-    if not MIN_LENGTH <= len(tokens) <= MAX_LENGTH:
-        side = f"shorter than {MIN_LENGTH}" if len(tokens) < MIN_LENGTH else f"longer than {MAX_LENGTH}"
-        survey.dropped[f"{side} tokens"] += 1
-        return
-    annotations = dependency.extract(sentence) if survey.dependencies else constituency.extract(sentence)
-    survey.shapes[annotations.depth, len(tokens)] += 1
-    survey.tops[annotations.top] += 1
-    survey.words.update([pair for pair in zip(tokens, annotations.kinds.split(" "), strict=True) if pair[1] != "-"])
-    for name, counts in survey.targets.items():
-        found = getattr(annotations, name)
-        if not isinstance(found, str):
-            counts[found] += 1
-    digest = blake2b("\t".join(tokens).encode(), digest_size=8, key=key).digest()
-    survey.add(int.from_bytes(digest, "little"), annotations)
-
-
-def _forget_rarest(survey: Survey) -> None:
-    tables: list[Counter[Any]] = [survey.forms, survey.initials, survey.words, survey.tops, *survey.targets.values()]
-    for counts in tables:
-        least = 1
-        while len(counts) > MAX_COUNTS:
-            for entry in [entry for entry, count in counts.items() if count <= least]:
-                del counts[entry]
-            least *= 2

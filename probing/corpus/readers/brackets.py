@@ -60,6 +60,22 @@ def read_brackets(lines: NumberedLines) -> Iterator[tuple[int, Parse]]:
             opened = _OpenTree()
 
 
+class Boundaries:
+    """Finds the lines before which no tree is open, by counting brackets."""
+
+    def __init__(self) -> None:
+        self._depth = 0
+
+    def begins(self, line: str, late: bool) -> bool:
+        """Return whether a tree begins here; if the end is late, a line that begins with a bracket is enough."""
+        here = not self._depth or _OUTER.match(line) is not None or (late and line.startswith("("))
+        if here:
+            self._depth = 0
+        if line.startswith("(") or "\t(" not in line:  # a line with tabs has a whole tree in its last field
+            self._depth = max(0, self._depth + line.count("(") - line.count(")"))
+        return here
+
+
 class _LineQueue:
     """Numbered lines, read one by one, that can be put back."""
 

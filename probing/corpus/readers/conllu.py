@@ -32,6 +32,11 @@ def read_blocks(lines: NumberedLines) -> Iterator[tuple[int, Parse]]:
             yield number, partial(parse_block, "".join(texts)) if size <= MAX_CHARACTERS else _refuse_length
 
 
+def begins_block(line: str, late: bool) -> bool:
+    """Return whether a stretch of lines may end before this line: it is blank, or the end is late."""
+    return late or not line.strip()
+
+
 def _refuse_length() -> ParsedSentence:
     raise BadTreeError(f"a block of more than {MAX_CHARACTERS >> 20} MiB")
 

@@ -25,11 +25,15 @@ Format = Literal["penn", "conllu"]
 """Format of a file: Penn-style brackets or CoNLL-U."""
 NumberedLines = Iterable[tuple[int, str]]
 """Lines of a file, each with its number, counted from 1."""
+STRETCH = 1 << 19
+"""Smallest number of characters of a stretch of lines, except the last of a file."""
+MAX_STRETCH = 1 << 22
+"""Number of characters after which a stretch ends although a tree is still open, because it has lost a bracket."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedSentence:
-    """A sentence with its parse: either a constituency tree, or heads, relations and features."""
+    """A sentence with its parse: a constituency tree, or heads, relations and features, or its words alone."""
 
     tokens: tuple[str, ...]
     tags: tuple[str, ...]
@@ -43,6 +47,15 @@ class ParsedSentence:
     """Morphological features of each token."""
 
 
+Kind = Literal["constituents", "dependencies", "words"]
+"""Kind of tree that a sentence has, or its words alone."""
+
+
+def find_kind(sentence: ParsedSentence) -> Kind:
+    """Return the kind of a sentence's tree."""
+    return "constituents" if sentence.tree is not None else "words" if sentence.heads is None else "dependencies"
+
+
 Parse = Callable[[], ParsedSentence]
 """Function that returns a sentence or raises BadTreeError."""
 
@@ -51,22 +64,34 @@ class BadTreeError(Exception):
     """A tree cannot be read; the text is the reason."""
 
 
-def read_sentences(
-    path: Path,
-    format: Format,
-    *,
-    skipped: Counter[str] | None = None,
-    progress: Callable[[int], None] | None = None,
+def divide(lines: NumberedLines, format: Format) -> Iterator[list[tuple[int, str]]]:
+    """Divide the lines of a file into stretches that end between two trees, for several processes."""
+    from probing.corpus.readers.brackets import Boundaries
+    from probing.corpus.readers.conllu import begins_block
+
+    begins = Boundaries().begins if format == "penn" else begins_block
+    stretch: list[tuple[int, str]] = []
+    size = 0
+    for number, line in lines:
+        if begins(line, size > MAX_STRETCH) and size >= STRETCH:
+            yield stretch
+            stretch, size = [], 0
+        stretch.append((number, line))
+        size += len(line)
+    if stretch:
+        yield stretch
+
+
+def parse_lines(
+    path: Path, lines: NumberedLines, format: Format, *, skipped: Counter[str] | None = None
 ) -> Iterator[ParsedSentence]:
-    """Yield the sentences of a file.
+    """Yield the sentences of a stretch of a file.
 
     skipped: counts the bad trees by reason; without it, a bad tree is an error.
-    progress: called now and then with the number of bytes read so far.
     """
     from probing.corpus.readers.brackets import read_brackets
     from probing.corpus.readers.conllu import read_blocks
 
-    lines = read_lines(path, progress)
     for number, parse in read_brackets(lines) if format == "penn" else read_blocks(lines):
         try:
             sentence = parse()
@@ -78,6 +103,12 @@ def read_sentences(
             skipped[str(error)] += 1
         else:
             yield sentence
+
+
+def read_sentences(path: Path, format: Format, *, skipped: Counter[str] | None = None) -> Iterator[ParsedSentence]:
+    """Yield the sentences of a file; `skipped` is that of `parse_lines`."""
+    for stretch in divide(read_lines(path), format):
+        yield from parse_lines(path, stretch, format, skipped=skipped)
 
 
 def read_lines(path: Path, progress: Callable[[int], None] | None = None) -> Iterator[tuple[int, str]]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
+from probing.corpus.builders.survey import Survey, count_part, take_survey
 from probing.corpus.readers import ParsedSentence
 from probing.corpus.readers.brackets import parse_tree
 
@@ -55,3 +59,16 @@ def make_corpus() -> Callable[[int, int], list[ParsedSentence]]:
         return [sentence(random) for _ in range(size)]
 
     return make
+
+
+@pytest.fixture
+def take(tmp_path: Path) -> Iterator[Callable[..., Survey]]:
+    """Return a function that takes a survey of parts of 500 sentences, which is closed after the test."""
+    with contextlib.ExitStack() as stack:
+
+        def take_and_close_later(sentences: list[ParsedSentence], *, seed: int = 0, **options: Any) -> Survey:
+            parts = [count_part(sentences[i : i + 500], seed=seed) for i in range(0, len(sentences), 500)]
+            found = take_survey(parts, tmp_path / "annotations", **options)
+            return stack.enter_context(contextlib.closing(found))
+
+        yield take_and_close_later

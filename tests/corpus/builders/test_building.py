@@ -181,7 +181,7 @@ def test_an_interruption_leaves_the_folder_as_it_was(make_corpus: Corpus, tmp_pa
     before = {path: path.read_bytes() for path in output.iterdir()}
 
     def interrupt(stage: str, done: int, total: int | None) -> None:
-        if stage == "writing" and done == 1:
+        if stage == "building (tasks)" and done == 1:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from collections.abc import Callable
 from random import Random
 
 import pytest
 
 from probing.corpus.builders.drawing import Sampler, SamplingDesign, scale_bounds, widen_bounds
-from probing.corpus.builders.survey import take_survey
+from probing.corpus.builders.survey import Survey
 from probing.corpus.readers.brackets import parse_tree
 
 
@@ -34,7 +34,7 @@ def test_the_upper_bound_goes_on_where_words_are_few() -> None:
     assert widen_bounds(2, 20, 1000, lambda low, high: (False, 0.0)) == (2, 1000)
 
 
-def test_a_sentence_with_two_trees_is_drawn_once() -> None:
+def test_a_sentence_with_two_trees_is_drawn_once(take: Callable[..., Survey]) -> None:
     one = parse_tree("(S (NP (NNS Dogs)) (VP (VBP chase) (NP (DT the) (NN cat))) (. .))")
     two = parse_tree("(S (NNS Dogs) (VP (VBP chase) (NP (DT the) (NN cat))) (. .))")
     assert one.tokens == two.tokens
@@ -42,10 +42,10 @@ def test_a_sentence_with_two_trees_is_drawn_once() -> None:
         classify=lambda annotations: annotations.top, capacity=lambda _: 5, assemble=lambda drawn, random: {}
     )
     sampler = Sampler("task", design)
-    with closing(take_survey([one, two], seed=0)) as survey:
-        for record in survey.records():
-            sampler.offer(*record)
-        drawn = sampler.draw(survey)
-        assert sorted(map(len, drawn.values())) == [0, 1]
-        assert [annotations.tokens for sample in drawn.values() for annotations in sample] == [one.tokens]
+    survey = take([one, two])
+    for record in survey.records():
+        sampler.offer(*record)
+    drawn = sampler.draw(survey)
+    assert sorted(map(len, drawn.values())) == [0, 1]
+    assert [annotations.tokens for sample in drawn.values() for annotations in sample] == [one.tokens]
     assert design.assemble(drawn, Random(0)) == {}

@@ -11,8 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 import cli
+from probing.corpus.builders.files import choose_jobs
 from probing.corpus.grammar import format_tree
-from probing.corpus.readers import ParsedSentence
+from probing.corpus.processes import count_cores
+from probing.corpus.readers import ParsedSentence, parsed_text
 from probing.storage.files import hash_file
 
 SMALL = ["--train", "100", "--dev", "20", "--test", "20"]
@@ -149,3 +151,26 @@ def test_a_pipe_is_refused_as_a_pipe(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     code, out, err = probe("--trees", pipe, "--output", tmp_path / "out", *SMALL)
     assert (code, out, err) == (2, "", f"probe: {pipe}: cannot be read (not a regular file)\n")
+
+
+def test_several_processes_give_the_same_files(trees: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parsed_text, "STRETCH", 10_000)
+    for jobs in (1, 2):
+        assert probe("--trees", trees, "--output", tmp_path / str(jobs), "--jobs", jobs, *SMALL)[0] == 0
+    files = {path.name: path.read_bytes() for path in (tmp_path / "1").iterdir()}
+    assert len(files) > 5
+    assert {path.name: path.read_bytes() for path in (tmp_path / "2").iterdir()} == files
+
+
+def test_a_bad_tree_is_one_line_in_several_processes(trees: Path, tmp_path: Path) -> None:
+    with trees.open("a", encoding="utf-8") as file:
+        file.write("(S (NP))\n")
+    code, out, err = probe("--trees", trees, "--output", tmp_path / "out", "--jobs", 2, *SMALL)
+    assert (code, out) == (2, "")
+    assert err == (f"probe: {trees}:1201: an empty bracket. Correct the tree, or leave bad trees out with --skip-bad\n")
+
+
+def test_large_files_are_read_by_all_cores() -> None:
+    assert choose_jobs(None, 1_000_000_000) == count_cores()
+    assert choose_jobs(None, 1000) == 1
+    assert choose_jobs(3, 1000) == 3

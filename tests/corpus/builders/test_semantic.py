@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,9 +11,11 @@ import pytest
 from probing.corpus.builders import build
 from probing.corpus.builders.constituency import extract
 from probing.corpus.builders.semantic import invert, longer_clause
-from probing.corpus.builders.survey import take_survey
+from probing.corpus.builders.survey import Survey
 from probing.corpus.readers import ParsedSentence
 from probing.corpus.readers.brackets import parse_tree
+
+Take = Callable[..., Survey]
 
 
 def clause(subject: str, verb: str) -> str:
@@ -31,20 +32,20 @@ ELSEWHERE = "(S (NP (NNP Bob)) (VP (VBD met) (NP (PRP I))) (PP (IN near) (NP (DT
 
 
 @pytest.mark.parametrize(("first", "second", "inverted", "longer"), CASES)
-def test_clauses_are_swapped_and_capitals_corrected(first: str, second: str, inverted: str, longer: str) -> None:
+def test_clauses_are_swapped_and_capitals_corrected(
+    take: Take, first: str, second: str, inverted: str, longer: str
+) -> None:
     sentence = parse_tree(f"(S {first} (, ,) (CC and) {second} (. .))")
     annotations = extract(sentence)
-    with closing(take_survey([parse_tree(ELSEWHERE)] * 3, seed=0)) as survey:
-        assert " ".join(invert(annotations, survey)) == inverted
+    assert " ".join(invert(annotations, take([parse_tree(ELSEWHERE)] * 3))) == inverted
     assert longer_clause(annotations) == longer
 
 
-def test_a_word_that_is_always_capitalised_stays_so() -> None:
+def test_a_word_that_is_always_capitalised_stays_so(take: Take) -> None:
     first = clause("(NN Hund)", "(VBD lief)")
     annotations = extract(parse_tree(f"(S {first} (CC und) {clause('(PRP er)', '(VBD kam)')} (. .))"))
     elsewhere = parse_tree("(S (NP (DT Der) (NN Hund)) (VP (VBD sah) (NP (DT den) (NN Hund))) (. .))")
-    with closing(take_survey([elsewhere], seed=0)) as survey:
-        assert " ".join(invert(annotations, survey)) == "Er kam und Hund lief ."
+    assert " ".join(invert(annotations, take([elsewhere]))) == "Er kam und Hund lief ."
 
 
 def test_the_longer_clause_does_not_give_away_the_label(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterator
-from typing import Any
+from copy import deepcopy
+from pathlib import Path
 
 import pytest
 
 from probing.corpus.builders import constituency, survey
-from probing.corpus.builders.survey import Survey
+from probing.corpus.builders.survey import Survey, count_part
 from probing.corpus.readers import ParsedSentence
 from probing.corpus.readers.brackets import parse_tree
 from probing.errors import ProbingError
@@ -18,19 +18,7 @@ Corpus = Callable[[int, int], list[ParsedSentence]]
 Take = Callable[..., Survey]
 
 
-@pytest.fixture
-def take() -> Iterator[Take]:
-    """Return a function that takes a survey, which is closed after the test."""
-    with contextlib.ExitStack() as stack:
-
-        def take_and_close_later(*arguments: Any, **options: Any) -> Survey:
-            return stack.enter_context(contextlib.closing(survey.take_survey(*arguments, **options)))
-
-        yield take_and_close_later
-
-
-def test_every_sentence_comes_back_as_it_was(make_corpus: Corpus, monkeypatch: pytest.MonkeyPatch, take: Take) -> None:
-    monkeypatch.setattr(survey, "IN_MEMORY", 1000)
+def test_every_sentence_comes_back_as_it_was(make_corpus: Corpus, take: Take) -> None:
     sentences = [s for s in make_corpus(0, 60) if 5 <= len(s.tokens) <= 28]
     found = take(sentences, seed=0)
     records = list(found.records())
@@ -63,10 +51,25 @@ def test_counts(take: Take) -> None:
     assert found.shapes == {(5, 5): 2}
 
 
-def test_progress_is_reported_every_thousand_sentences(make_corpus: Corpus, take: Take) -> None:
+def test_progress_is_reported_after_each_part(make_corpus: Corpus, take: Take) -> None:
     told: list[tuple[str, int, int | None]] = []
-    take(make_corpus(0, 100) * 25, seed=0, progress=lambda *step: told.append(step))
-    assert told == [("reading", 1000, None), ("reading", 2000, None)]
+    take(make_corpus(0, 100) * 12, progress=lambda *step: told.append(step))
+    assert told == [("counting", 500, None), ("counting", 1000, None), ("counting", 1200, None)]
+
+
+def test_parts_add_up_to_the_whole(make_corpus: Corpus, take: Take, tmp_path: Path) -> None:
+    sentences = make_corpus(0, 1200)
+    whole = count_part(sentences, seed=0)
+    parts = take(sentences)
+    for name in ("kind", "sentences", "kept", "tokens", "dropped", "forms", "initials", "words", "shapes", "targets"):
+        assert getattr(parts, name) == getattr(whole.counts, name), name
+    assert parts.spool.path.read_bytes() == whole.records
+
+
+def test_a_survey_can_be_read_by_another_process(make_corpus: Corpus, take: Take) -> None:
+    found = take(make_corpus(0, 50))
+    copy = deepcopy(found)
+    assert list(copy.records()) == list(found.records())
 
 
 def test_a_table_of_counts_forgets_the_rarest_when_it_grows_too_large(
@@ -78,8 +81,20 @@ def test_a_table_of_counts_forgets_the_rarest_when_it_grows_too_large(
     assert found.forms["the"] > 1000
 
 
-def test_constituents_and_dependencies_do_not_mix(take: Take) -> None:
+def test_kinds_of_trees_do_not_mix(take: Take) -> None:
     penn = parse_tree("(S (NP (NNS Dogs)) (VP (VBP bark)) (. .))")
     other = ParsedSentence(("Go", "!"), ("VERB", "PUNCT"), None, (0, 1), ("root", "punct"))
-    with pytest.raises(ProbingError, match="constituency trees and dependencies in one corpus"):
-        take([penn, other], seed=0)
+    with pytest.raises(ProbingError, match="constituents and dependencies in one corpus. Build from one kind at a"):
+        take([penn, other])
+    with pytest.raises(ProbingError, match="constituents and words in one corpus"):
+        take([penn] * 500 + [ParsedSentence(("Go", "!"), ())])
+
+
+def test_a_failed_survey_leaves_no_file(make_corpus: Corpus, tmp_path: Path) -> None:
+    def stop() -> Iterator[survey.CorpusPart]:
+        yield count_part(make_corpus(0, 10), seed=0)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        survey.take_survey(stop(), tmp_path / "annotations")
+    assert list(tmp_path.iterdir()) == []

@@ -8,7 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from probing.corpus.readers import BadTreeError, Format, ParsedSentence, read_sentences
+from probing.corpus.readers import (
+    BadTreeError,
+    Format,
+    ParsedSentence,
+    divide,
+    parse_lines,
+    parsed_text,
+    read_lines,
+    read_sentences,
+)
 from probing.corpus.readers.parsed_text import tokenise
 from probing.errors import ProbingError
 
@@ -41,7 +50,7 @@ def test_progress_is_reported_in_bytes_of_the_file(tmp_path: Path) -> None:
     path = tmp_path / "a.mrg"
     path.write_text(f"{TREE}\n" * 2500, encoding="utf-8")
     told: list[int] = []
-    assert sum(1 for _ in read_sentences(path, "penn", progress=told.append)) == 2500
+    assert sum(1 for _ in read_lines(path, told.append)) == 2500
     assert told == sorted(told)
     assert len(told) == 3
     assert told[-1] == path.stat().st_size
@@ -141,3 +150,23 @@ def test_a_token_never_holds_a_space() -> None:
 def test_a_word_is_never_empty(word: str) -> None:
     with pytest.raises(BadTreeError, match="a word is empty"):
         tokenise(["a", word])
+
+
+@pytest.mark.parametrize("format", ["penn", "conllu"])
+def test_stretches_end_between_trees(monkeypatch: pytest.MonkeyPatch, format: Format) -> None:
+    monkeypatch.setattr(parsed_text, "STRETCH", 100)
+    tree = TREE.replace(" (", "\n  (") + "\n" if format == "penn" else f"{BLOCK}\n"
+    lines = list(enumerate((tree * 20).splitlines(keepends=True), 1))
+    stretches = list(divide(lines, format))
+    assert len(stretches) > 5
+    assert [line for stretch in stretches for line in stretch] == lines
+    whole = list(parse_lines(Path("x"), lines, format))
+    assert len(whole) == 20
+    assert [s for stretch in stretches for s in parse_lines(Path("x"), stretch, format)] == whole
+
+
+def test_a_lost_bracket_does_not_make_a_stretch_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parsed_text, "STRETCH", 100)
+    monkeypatch.setattr(parsed_text, "MAX_STRETCH", 1000)
+    lines = enumerate([TREE[:-1] + "\n", *[TREE + "\n"] * 200], 1)
+    assert max(map(len, divide(lines, "penn"))) < 40
