@@ -46,10 +46,12 @@ def map_in_order(
         _cancel(waiting)
         raise
     except BaseException:
-        for pid in list(_executor(jobs)._processes):
+        executor = _executor(jobs)
+        for pid in list(executor._processes):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         _cancel(waiting)
+        executor.shutdown(wait=True)
         raise
 
 
