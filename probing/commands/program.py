@@ -32,6 +32,8 @@ class Program(click.Group):
                 with suppress(OSError, ValueError):  # the reader of the output has gone
                     sys.stdout.flush()
                     sys.stderr.flush()
+                if (finalizers := sys.modules.get("multiprocessing.util")) is not None:
+                    finalizers._run_finalizers()  # without it, a warning about leaked semaphores follows
                 os._exit(end.code)
             raise
 

@@ -51,7 +51,7 @@ def map_in_order(
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         _cancel(waiting)
-        executor.shutdown(wait=True)
+        executor.shutdown(wait=True, kill_workers=True)
         raise
 
 
