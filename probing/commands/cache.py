@@ -13,7 +13,7 @@ from probing.storage import CHECKPOINTS, KINDS, VECTORS
 
 @click.group()
 def cache() -> None:
-    """List or delete vectors, models, shipped files, compiled kernels and checkpoints that are kept."""
+    """List or delete vectors, models, shipped files, kernels, parses and checkpoints that are kept."""
 
 
 @cache.command("list")

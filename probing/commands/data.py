@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Literal
 
 import click
 
@@ -78,6 +79,8 @@ def check(paths: tuple[str, ...], as_json: bool, strict: bool) -> None:
 @click.argument("more", nargs=-1, type=options.FILE, metavar="[FILE...]")
 @click.option("--trees", multiple=True, type=options.FILE, help="File of Penn-style brackets, gzipped or not.")
 @click.option("--conllu", multiple=True, type=options.FILE, help="CoNLL-U file, gzipped or not.")
+@click.option("--text", multiple=True, type=options.FILE, help="File of raw text, compressed or not.")
+@click.option("--parser", help="Parser of raw text: spacy:MODEL, stanza:LANGUAGE or udpipe:FILE.")
 @click.option("--given", multiple=True, type=options.FILE, help="Task file to take unchanged; the others are built.")
 @click.option("--extend", "extended", multiple=True, type=options.FILE, help="Task file to extend with training lines.")
 @click.option("-o", "--output", required=True, type=options.FOLDER, help="Folder to which the task files go.")
@@ -100,6 +103,8 @@ def build(
     more: tuple[Path, ...],
     trees: tuple[Path, ...],
     conllu: tuple[Path, ...],
+    text: tuple[Path, ...],
+    parser: str | None,
     given: tuple[Path, ...],
     extended: tuple[Path, ...],
     output: Path,
@@ -113,7 +118,10 @@ def build(
     skip_bad: bool,
     force: bool,
 ) -> None:
-    """Build the ten tasks from any parsed corpus.
+    """Build the ten tasks from any corpus: trees, dependencies or raw text.
+
+    Raw text is split and parsed by a parser that you have; its parses are kept, so that a second build costs no
+    parsing. Without a parser, SeLen, WC and BShif are built.
 
     If a corpus is too small, a task is the largest balanced set that it allows. The datasheet in the folder
     (datasheet.md, datasheet.json) states sources, bounds, counts, baselines, and what was left out and why.
@@ -124,16 +132,24 @@ def build(
     probe data build --trees parsed/*.txt.gz --skip-bad --output my_tasks
     probe data build --conllu de_gsd-ud-train.conllu --output german --train 5000 --dev 500 --test 500
     probe data build --trees books.txt.gz --given odd_man_out.txt --extend bigram_shift.txt --imbalance 10 -o books
+    probe data build --text novels/*.txt --parser spacy:en_core_web_sm --output novels
     probe run --data my_tasks
     """
-    if bool(trees) == bool(conllu):
-        raise ProbingError("name the corpus with --trees FILE (Penn brackets) or with --conllu FILE, one of the two")
+    formats: dict[Literal["penn", "conllu", "text"], tuple[Path, ...]] = {"penn": trees, "conllu": conllu, "text": text}
+    named = [format for format, files in formats.items() if files]
+    if len(named) != 1:
+        raise ProbingError(
+            "name the corpus with --trees FILE (Penn brackets), --conllu FILE or --text FILE (raw text): one of these"
+        )
+    if parser is not None and not text:
+        raise ProbingError("--parser is for raw text: it goes with --text")
     from probing.corpus.builders.files import build_files
 
     sheet = build_files(
-        (trees or conllu) + more,
-        "penn" if trees else "conllu",
+        formats[named[0]] + more,
+        named[0],
         output,
+        parser=parser,
         given=given,
         extended=extended,
         train=train,
@@ -149,6 +165,10 @@ def build(
     click.echo(sheet.to_table())
     built = sum(one.reason is None for one in sheet.tasks)
     click.echo(f"\n{output}: {built} task files and datasheet.md")
+    if text and parser is None:
+        click.echo(
+            "With a parser (--parser), text gives these tasks too: DepDepth, RootDep, Tense, SubNm, ObjNm, SOMO, CoIn"
+        )
     sys.exit(0 if built else 1)
 
 

@@ -11,9 +11,14 @@ from filelock import FileLock, Timeout
 
 from probing.errors import ProbingError
 from probing.execution import Leases
-from probing.storage import CHECKPOINTS, EXPLAINED, KERNELS, SHIPPED, Folder, cache_folder
+from probing.storage import CHECKPOINTS, EXPLAINED, KERNELS, PARSES, SHIPPED, Folder, cache_folder
 
-CACHED = {EXPLAINED: "model of an explanation", SHIPPED: "file of a run on a cluster", KERNELS: "compiled library"}
+CACHED = {
+    EXPLAINED: "model of an explanation",
+    SHIPPED: "file of a run on a cluster",
+    KERNELS: "compiled library",
+    PARSES: "parses of raw text",
+}
 """Description of each kind in the cache that can be made again."""
 
 

@@ -12,10 +12,11 @@ from pathlib import Path
 from probing.errors import ProbingError
 from probing.storage.folders import refuse_links
 
-KINDS = ("vectors", "explained", "shipped", "kernels", "checkpoints")
+KINDS = ("vectors", "explained", "shipped", "kernels", "parses", "checkpoints")
 """Kinds of files that commands keep: vectors of encoders, models of explanations, files of runs on a cluster, compiled
-kernels, and checkpoints of cells that were stopped. All but the checkpoints are in the cache and can be made again."""
-VECTORS, EXPLAINED, SHIPPED, KERNELS, CHECKPOINTS = KINDS
+kernels, parses of raw text, and checkpoints of cells that were stopped. All but the checkpoints are in the cache and
+can be made again."""
+VECTORS, EXPLAINED, SHIPPED, KERNELS, PARSES, CHECKPOINTS = KINDS
 
 
 class CacheError(ProbingError, OSError):

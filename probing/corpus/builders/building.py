@@ -26,7 +26,7 @@ from probing.corpus.builders.survey import CorpusPart, OnProgress, Survey, count
 from probing.corpus.datasheet import Datasheet, TaskSheet, describe_task
 from probing.corpus.instances import Splits, format_splits
 from probing.corpus.processes import map_in_order
-from probing.corpus.readers import ParsedSentence
+from probing.corpus.readers import Kind, ParsedSentence
 from probing.errors import ProbingError
 from probing.tasks import COUNTERPARTS, TASKS, Task, get_tasks
 
@@ -99,10 +99,10 @@ def build_parts(
     sizes = Sizes(train, dev, test, imbalance)
     with fill_folder(output) as aside:
         with closing(take_survey(parts, aside / "annotations", progress)) as survey:
-            if not survey.sentences:
-                raise ProbingError("there is no sentence to build from. Name files with trees in them")
+            if survey.kind is None:
+                raise ProbingError("there is no sentence to build from. Name files with sentences in them")
             plan = _Plan(survey, aside, given or {}, sizes, seed)
-            sheets = _build_tasks(plan, choose_tasks(tasks, survey.dependencies), jobs, progress)
+            sheets = _build_tasks(plan, choose_tasks(tasks, survey.kind), jobs, progress)
         sheet = Datasheet(
             source={**(source or {}), **({"bad_trees_skipped": dict(survey.skipped)} if survey.skipped else {})},
             options={"train": train, "dev": dev, "test": test, "imbalance": imbalance, "seed": seed},
@@ -120,12 +120,14 @@ def build_parts(
     return sheet
 
 
-def choose_tasks(names: Sequence[str] | None, dependencies: bool) -> list[Task]:
-    """Return the tasks to build: the named ones, or all ten in the form that fits the kind of trees."""
+def choose_tasks(names: Sequence[str] | None, kind: Kind) -> list[Task]:
+    """Return the tasks to build: the named ones, or all that fit the kind of trees."""
     if names is not None and [name.lower() for name in names] != ["all"]:
         return get_tasks(names)
+    if kind == "words":
+        return [task for task in TASKS if task.name in WITHOUT_PARSE]
     by_name = {task.name: task for task in TASKS + COUNTERPARTS}
-    return [by_name[_COUNTERPART.get(task.name, task.name)] if dependencies else task for task in TASKS]
+    return [by_name[_COUNTERPART.get(task.name, task.name)] if kind == "dependencies" else task for task in TASKS]
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,12 +133,25 @@ class CorpusPart:
     records: bytes
 
 
-def count_part(sentences: Iterable[ParsedSentence], *, seed: int, skipped: Counter[str] | None = None) -> CorpusPart:
-    """Count some sentences; `skipped` is filled with the reasons of bad trees while they are read."""
+def count_part(
+    sentences: Iterable[ParsedSentence],
+    *,
+    seed: int,
+    skipped: Counter[str] | None = None,
+    refuse: Callable[[ParsedSentence], str | None] = lambda _: None,
+) -> CorpusPart:
+    """Count some sentences.
+
+    skipped: filled with the reasons of bad trees while they are read. refuse: returns the reason to leave out a
+    sentence, if there is one.
+    """
     counts = CorpusCounts(skipped=Counter() if skipped is None else skipped)
     key = blake2b(b"%d" % seed, digest_size=16).digest()
     records = []
     for sentence in sentences:
+        if (reason := refuse(sentence)) is not None:
+            counts.dropped[reason] += 1
+            continue
         annotations = counts.count(sentence)
         if annotations is not None:
             digest = blake2b("\t".join(sentence.tokens).encode(), digest_size=8, key=key).digest()

@@ -12,4 +12,5 @@ from probing.corpus.readers.parsed_text import (
     parse_lines,
     read_lines,
     read_sentences,
+    tokenise,
 )

@@ -11,9 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import cli
-from probing.corpus.builders.files import choose_jobs
 from probing.corpus.grammar import format_tree
-from probing.corpus.processes import count_cores
 from probing.corpus.readers import ParsedSentence, parsed_text
 from probing.storage.files import hash_file
 
@@ -168,9 +166,3 @@ def test_a_bad_tree_is_one_line_in_several_processes(trees: Path, tmp_path: Path
     code, out, err = probe("--trees", trees, "--output", tmp_path / "out", "--jobs", 2, *SMALL)
     assert (code, out) == (2, "")
     assert err == (f"probe: {trees}:1201: an empty bracket. Correct the tree, or leave bad trees out with --skip-bad\n")
-
-
-def test_large_files_are_read_by_all_cores() -> None:
-    assert choose_jobs(None, 1_000_000_000) == count_cores()
-    assert choose_jobs(None, 1000) == 1
-    assert choose_jobs(3, 1000) == 3
