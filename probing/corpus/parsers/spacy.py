@@ -33,11 +33,11 @@ class SpacyParser:
 
 def read_words(sentence: Any) -> Iterator[Word]:
     """Yield the words of a spaCy sentence, without those that are only spaces."""
-    places = {token.i: number for number, token in enumerate((t for t in sentence if not t.is_space), 1)}
+    places = {token.i: number for number, token in enumerate((t for t in sentence if not t.text.isspace()), 1)}
     for token in sentence:
-        if not token.is_space:
+        if not token.text.isspace():
             head = token.head
-            while head.is_space and head.head is not head:
+            while head.text.isspace() and head.head is not head:
                 head = head.head
             is_root = head is token or head.i not in places or head.i == token.i
             yield Word(

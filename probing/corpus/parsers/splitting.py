@@ -8,7 +8,7 @@ pronouns of French and Italian (`l' homme`) are tokens of their own.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Any
 
 from probing.corpus.parsers.texts import TextPiece
@@ -59,9 +59,20 @@ class Splitter:
     def split(self, piece: TextPiece) -> Iterator[ParsedSentence]:
         """Yield the sentences of a piece of text, without a parse."""
         for paragraph in piece.paragraphs:
-            for sentence in self._punkt.tokenize(paragraph):
+            for sentence in _join_speech(self._punkt.tokenize(paragraph)):
                 tokens = tokenise([*split_tokens(sentence, self._abbreviations)])
                 yield ParsedSentence(tokens, ("X",) * len(tokens))
+
+
+def _join_speech(sentences: Sequence[str]) -> list[str]:
+    """Join what Punkt splits at `"Stop!" he said.`: a sentence does not begin with a small letter."""
+    joined: list[str] = []
+    for sentence in sentences:
+        if joined and sentence[:1].islower():
+            joined[-1] += f" {sentence}"
+        else:
+            joined.append(sentence)
+    return joined
 
 
 def split_tokens(sentence: str, abbreviations: Set[str] = frozenset()) -> Iterator[str]:

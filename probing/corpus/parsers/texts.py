@@ -19,7 +19,7 @@ PIECE = 20_000
 """Number of characters after which a piece ends: few enough that an interruption loses little."""
 SAMPLE = 1000
 """Number of lines by which it is decided whether the end of a line ends a paragraph."""
-LINES_WITH_AN_END = 0.5
+LINES_WITH_AN_END = 0.7
 """Share of lines that end like sentences from which on each line is a paragraph of its own."""
 _START = re.compile(r"\*\*\* ?START OF TH(E|IS) PROJECT GUTENBERG")
 _END = re.compile(r"\*\*\* ?END OF TH(E|IS) PROJECT GUTENBERG|End of (the )?Project Gutenberg")
