@@ -11,6 +11,7 @@ from probing.storage.cache import (
     new_folder,
     writing,
 )
+from probing.storage.compressed import check_ratio, unpack
 from probing.storage.files import (
     as_unicode,
     hash_content,
@@ -22,4 +23,13 @@ from probing.storage.files import (
     write_atomically,
 )
 from probing.storage.folders import Folder, refuse_links, remove_folder
-from probing.storage.reading import decode_line, iterate_bytes, open_file, parse_json, read_text
+from probing.storage.reading import (
+    TooManyError,
+    check_counts,
+    check_tensor_header,
+    decode_line,
+    iterate_bytes,
+    open_file,
+    parse_json,
+    read_text,
+)
