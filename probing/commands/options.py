@@ -12,9 +12,18 @@ from probing import registry
 from probing.config import DEVICES, PRESETS
 from probing.errors import ProbingError, as_one_line
 from probing.registry import COMPARED
+from probing.storage import check_path
 
-FILE = click.Path(path_type=Path, dir_okay=False)
-FOLDER = click.Path(path_type=Path, file_okay=False)
+
+class PathType(click.Path):
+    """The path of a file or a folder, which need not exist."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return super().convert(check_path(value), param, ctx)
+
+
+FILE = PathType(path_type=Path, dir_okay=False)
+FOLDER = PathType(path_type=Path, file_okay=False)
 COUNT = click.IntRange(1)
 MOST_SEEDS = 10_000
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from probing.encoders.array_files import ENDINGS, StoredArray, find_array, list_arrays
 from probing.encoders.encoder import Recipe
 from probing.errors import ProbingError
-from probing.storage import cache_folder, hash_file
+from probing.storage import cache_folder, check_path, hash_file
 from probing.tasks import Task, is_spelling
 
 MAX_DIM = 1 << 16
@@ -18,7 +18,7 @@ MAX_DIM = 1 << 16
 
 def make_recipe(target: str) -> Recipe:
     """Return the recipe of a file of vectors."""
-    path = Path(target)
+    path = check_path(target)
     if path.suffix not in ENDINGS:
         raise ProbingError(f"encoder 'precomputed:{target}': expected a file that ends in {', '.join(ENDINGS)}")
     if not path.is_file():

@@ -19,6 +19,7 @@ from probing.storage.files import (
     hash_json,
     make_name,
     publish,
+    resolve_path,
     to_json,
     write_atomically,
 )
@@ -26,6 +27,7 @@ from probing.storage.folders import Folder, refuse_links, remove_folder
 from probing.storage.reading import (
     TooManyError,
     check_counts,
+    check_path,
     check_tensor_header,
     decode_line,
     iterate_bytes,

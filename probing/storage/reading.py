@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
@@ -23,6 +24,16 @@ MAX_GROUPS = 200_000
 MAX_ITEMS = 1 << 22
 """Largest number of commas in a JSON text, and so of values in its lists and objects."""
 BUFFER = 1 << 18
+
+
+def check_path(path: str | Path) -> Path:
+    """Return a path that a file can have; a NUL character, a name too long or links in a circle are an error."""
+    try:
+        os.stat(path)
+    except (OSError, ValueError) as error:
+        if isinstance(error, ValueError) or error.errno in (errno.ENAMETOOLONG, errno.ELOOP):
+            raise ProbingError(f"{path}: cannot be used ({getattr(error, 'strerror', None) or error})") from None
+    return Path(path)
 
 
 def open_file(path: Path) -> BinaryIO:
