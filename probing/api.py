@@ -21,6 +21,7 @@ from probing.report.grouping import find_model, group_results, load_records
 from probing.report.html import render_html
 from probing.report.writing import write_file
 from probing.results import Record, find_record, pausing_garbage_collection
+from probing.storage import check_path
 from probing.tasks import get_task, is_spelling
 
 Names = str | Sequence[str]
@@ -149,9 +150,9 @@ def evaluate(
     or a list of them.
     """
     options: dict[str, Any] = {"probe": probe, "controls": _list(controls), "baselines": baselines, "mdl": mdl}
-    experiment_data = DataOptions(tasks=_list(tasks), data=None if data is None else str(data))
+    experiment_data = DataOptions(tasks=_list(tasks), data=None if data is None else str(check_path(data)))
     settings = SettingOptions(seeds=_list_seeds(seeds))
-    place = Place(results=Path(results), device=device, jobs=jobs, force=force)
+    place = Place(results=check_path(results), device=device, jobs=jobs, force=force)
     display = Display(verbosity=-1 if quiet else 0)
     if isinstance(model, str | Path):
         if version is not None or tokenizer is not None or texts is not None:
@@ -207,14 +208,14 @@ def train(
     """
     experiment = Experiment(
         models=ModelOptions(aggregators=_list(aggregators), controls=_list(controls), baselines=baselines, mdl=mdl),
-        data=DataOptions(tasks=_list(tasks), data=None if data is None else str(data)),
+        data=DataOptions(tasks=_list(tasks), data=None if data is None else str(check_path(data))),
         settings=SettingOptions(
             preset=preset,
             settings=[f"{key}={_spell_value(value)}" for key, value in (settings or {}).items()],
             seeds=_list_seeds(seeds),
         ),
     )
-    place = Place(results=Path(results), device=device, jobs=jobs, force=force)
+    place = Place(results=check_path(results), device=device, jobs=jobs, force=force)
     return _run(experiment, place, Display(verbosity=-1 if quiet else 0))
 
 
@@ -224,7 +225,7 @@ def load_results(folder: str | Path, format: Literal["long", "wide"] = "long") -
 
 
 def _load(folder: str | Path) -> list[Record]:
-    if not Path(folder).is_dir():
+    if not check_path(folder).is_dir():
         raise ProbingError(f"{folder}: there is no such folder. Name one that `probe run --results` wrote")
     damaged: list[str] = []
     with pausing_garbage_collection():
@@ -256,7 +257,7 @@ def _keeping_mode(model: Any) -> Iterator[None]:
 
 def _find_spec(model: str | Path) -> str:
     """Return the specification that a path stands for; any other text is a specification already."""
-    path = Path(model)
+    path = check_path(model)
     if path.is_dir():
         kind = "sentence-transformers" if (path / "modules.json").is_file() else "huggingface"
         return f"{kind}:{path}"

@@ -94,7 +94,7 @@ class Display:
         columns = (
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24),
-            TextColumn("{task.fields[text]}"),
+            TextColumn("{task.fields[text]}", markup=False),
         )
         with Progress(*columns, console=self.console, transient=True) as self._progress:
             self._overall = self._progress.add_task("all", total=self._size, text="")
@@ -133,7 +133,7 @@ class Display:
             TimeRemainingColumn(),
         )
         with Progress(*columns, console=self.console, transient=True) as progress:
-            row = progress.add_task(what, total=total, completed=done)
+            row = progress.add_task(as_one_line(what), total=total, completed=done)
             yield lambda done: progress.update(row, completed=done)
 
     def update(self, status: Status) -> None:
@@ -148,8 +148,8 @@ class Display:
         self._fractions[status.work] = status.fraction
         if self._progress is not None and self._overall is not None:
             if status.work not in self._rows:
-                self._rows[status.work] = self._progress.add_task(status.work, total=1.0, text="")
-            self._progress.update(self._rows[status.work], completed=status.fraction, text=status.text)
+                self._rows[status.work] = self._progress.add_task(as_one_line(status.work), total=1.0, text="")
+            self._progress.update(self._rows[status.work], completed=status.fraction, text=as_one_line(status.text))
             overall = f"cell {min(len(self._ended) + 1, self._total)} of {self._total}{self._left_text()}"
             self._progress.update(self._overall, completed=self._done, text=overall)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 
 class ProbingError(Exception):
@@ -26,4 +28,23 @@ def quote(name: str) -> str:
 
 def as_one_line(text: str) -> str:
     """Return a message with line breaks and control characters as escapes: a name in it may hold anything."""
+    if text.isprintable():
+        return text
     return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
+
+
+def as_lines(text: str) -> str:
+    """Return a text of several lines with all other control characters as escapes."""
+    return "\n".join(map(as_one_line, text.split("\n")))
+
+
+def escape_rows(rows: Iterable[Iterable[Any]]) -> list[list[Any]]:
+    """Return the rows of a table with their texts as one line each; numbers stay numbers."""
+    return [[as_one_line(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]
+
+
+def escape_json(text: str) -> str:
+    """Return a JSON text with control characters in its strings as JSON's own escapes, so that it means the same."""
+    return "".join(
+        character if character.isprintable() or character == "\n" else json.dumps(character)[1:-1] for character in text
+    )

@@ -17,6 +17,7 @@ from typing import Any
 
 from probing.errors import ProbingError, unknown
 from probing.plugin_imports import FINDER, hash_code
+from probing.storage import check_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class Registry:
         if not colon:
             raise unknown(self.kind, spec, [*self.names(), "module:Name", "file.py:Name"])
         if source.endswith(".py"):
-            path = Path(source)
+            path = check_path(source)
             if not path.is_file():
                 raise ProbingError(f"{self.kind} {spec!r}: there is no file {source}")
             module, version = self._load(spec, lambda: import_file(path))

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from probing import probes
 from probing.encoders import DotDict, as_matrix, make_params
 from probing.errors import ProbingError, unknown
+from probing.storage import check_path
 from probing.tasks import SPLITS, TASKS, Split, Task, read_task_file
 from probing.training import pick_device
 
@@ -96,7 +97,7 @@ class SE:
         """Return a task's file: below `probing/` in the task path as in SentEval, or in the task path itself."""
         if not self.params.task_path:
             raise ProbingError("params['task_path'] must be the folder of SentEval's data. It is not set")
-        folder = Path(self.params.task_path)
+        folder = check_path(self.params.task_path)
         places = [folder / "probing" / f"{task.file}.txt", folder / f"{task.file}.txt"]
         found = [path for path in places if path.is_file()]
         if not found:

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import json
 import pickle
 
 import pytest
 
-from probing.errors import ProbingError, as_one_line, unknown
+from probing.errors import ProbingError, as_lines, as_one_line, escape_json, escape_rows, unknown
 
 
 @pytest.mark.parametrize(
@@ -42,3 +43,16 @@ def test_an_error_comes_back_whole_from_another_process():
 )
 def test_a_message_is_one_line(text: str, line: str) -> None:
     assert as_one_line(text) == line
+
+
+def test_lines_stay_lines_and_other_control_characters_are_escaped() -> None:
+    assert as_lines("a\x1b[2J\n\tb\x9b\u202e") == "a\\x1b[2J\n\\tb\\x9b\\u202e"
+    assert escape_rows([("a\nb", 1.5, None)]) == [["a\\nb", 1.5, None]]
+
+
+def test_json_means_the_same_after_it_was_escaped() -> None:
+    content = {"a\x1b": ["\x9b\u202e\U000e0001 é", 1]}
+    text = escape_json(json.dumps(content, ensure_ascii=False, indent=1))
+    assert json.loads(text) == content
+    assert text.replace("\n", "").isprintable()
+    assert "é" in text

@@ -7,8 +7,11 @@ from pathlib import Path
 import click
 
 from probing.commands import options
-from probing.errors import ProbingError
+from probing.errors import ProbingError, escape_rows
 from probing.storage import CHECKPOINTS, KINDS, VECTORS
+
+TEXTS = [0, 1, 2, 5, 7]
+"""Columns of the table of vectors that hold texts, even if these look like numbers."""
 
 
 @click.group()
@@ -31,9 +34,12 @@ def list_cache(results: Path) -> None:
     from probing.experiments.cleanup import describe_leftovers
 
     headers = ["encoder", "task", "sentences", "dim", "layers", "kept as", "MB", "key"]
-    click.echo(tabulate(describe_cached(), headers, floatfmt=".1f"))
+    click.echo(tabulate(escape_rows(describe_cached()), headers, floatfmt=".1f", disable_numparse=TEXTS))
     if rows := describe_leftovers(results):
-        click.echo("\n" + tabulate(rows, ["kind", "what", "MB", "folder"], floatfmt=".1f"))
+        click.echo(
+            "\n"
+            + tabulate(escape_rows(rows), ["kind", "what", "MB", "folder"], floatfmt=".1f", disable_numparse=[0, 1, 3])
+        )
 
 
 @cache.command("clear")

@@ -9,7 +9,7 @@ from typing import Literal
 import click
 
 from probing.commands import options
-from probing.errors import ProbingError
+from probing.errors import ProbingError, as_one_line
 
 ONE_OR_ALL = click.option(
     "--task", "tasks", multiple=True, default=["all"], show_default=True, help="Task by any of its names, or all."
@@ -48,7 +48,7 @@ def fetch(tasks: tuple[str, ...], data_dir: str, mirror: str | None, offline: bo
             mirror=mirror or download.MIRROR,
             offline=offline,
             force=force,
-            report=click.echo,
+            report=options.show,
         )
     except KeyboardInterrupt:
         options.warn("probe: interrupted; the part that has arrived is kept: run the command again to go on")
@@ -72,7 +72,8 @@ def check(paths: tuple[str, ...], as_json: bool, strict: bool) -> None:
     """
     from probing.corpus.checks import check as check_files
 
-    sys.exit(check_files([Path(path) for path in paths], report=click.echo, as_json=as_json, strict=strict))
+    show = options.show_json if as_json else options.show
+    sys.exit(check_files([Path(path) for path in paths], report=show, as_json=as_json, strict=strict))
 
 
 @data.command()
@@ -162,13 +163,11 @@ def build(
         skip_bad=skip_bad,
         force=force,
     )
-    click.echo(sheet.to_table())
+    options.show(sheet.to_table())
     built = sum(one.reason is None for one in sheet.tasks)
-    click.echo(f"\n{output}: {built} task files and datasheet.md")
+    options.show(f"\n{as_one_line(str(output))}: {built} task files and datasheet.md")
     if text and parser is None:
-        click.echo(
-            "With a parser (--parser), text gives these tasks too: DepDepth, RootDep, Tense, SubNm, ObjNm, SOMO, CoIn"
-        )
+        options.show("With --parser, raw text also gives DepDepth, RootDep, Tense, SubNm, ObjNm, SOMO and CoIn")
     sys.exit(0 if built else 1)
 
 

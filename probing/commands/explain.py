@@ -66,6 +66,6 @@ def explain(
     place = Place(results=results, device=device)
     explained = explaining.explain(experiment, place, Display(), sentences=sentences, count=count, groups=groups)
     if as_json:
-        click.echo(json.dumps([dataclasses.asdict(each) for each in explained], ensure_ascii=False))
+        options.show_json(json.dumps([dataclasses.asdict(each) for each in explained], ensure_ascii=False))
     else:
-        click.echo(render(explained))
+        options.show(render(explained))

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from probing.commands import options
+from probing.errors import as_one_line
 
 
 @click.command()
@@ -26,5 +27,5 @@ def merge(folders: tuple[Path, ...], output: Path) -> None:
     from probing.results import merge as merge_folders
 
     merged = merge_folders(folders, output, on_damaged=options.warn)
-    click.echo(f"{output}: {merged.written} records written, {merged.there} were there already")
+    options.show(f"{as_one_line(str(output))}: {merged.written} records written, {merged.there} were there already")
     sys.exit(1 if merged.damaged else 0)

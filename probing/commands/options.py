@@ -10,11 +10,20 @@ import click
 
 from probing import registry
 from probing.config import DEVICES, PRESETS
-from probing.errors import ProbingError, as_one_line
+from probing.errors import ProbingError, as_lines, as_one_line, escape_json
 from probing.registry import COMPARED
+from probing.storage import check_path
 
-FILE = click.Path(path_type=Path, dir_okay=False)
-FOLDER = click.Path(path_type=Path, file_okay=False)
+
+class PathType(click.Path):
+    """The path of a file or a folder, which need not exist."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return super().convert(check_path(value), param, ctx)
+
+
+FILE = PathType(path_type=Path, dir_okay=False)
+FOLDER = PathType(path_type=Path, file_okay=False)
 COUNT = click.IntRange(1)
 MOST_SEEDS = 10_000
 
@@ -24,6 +33,16 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 def warn(line: str) -> None:
     """Print a line to stderr."""
     click.echo(as_one_line(line), err=True)
+
+
+def show(text: str) -> None:
+    """Print lines; control characters in them, which a file name or a label may hold, are printed as escapes."""
+    click.echo(as_lines(text))
+
+
+def show_json(text: str) -> None:
+    """Print a JSON text, its control characters as escapes."""
+    click.echo(escape_json(text))
 
 
 def join_names(names: Any, last: str = "or") -> str:

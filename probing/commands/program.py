@@ -16,6 +16,11 @@ from probing import __version__
 from probing.errors import ProbingError, as_one_line
 from probing.signals import Terminated, terminable
 
+UNUSABLE = (
+    *(errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG),
+    *(errno.ELOOP, errno.ENXIO, errno.EEXIST, errno.ENODEV, errno.EINVAL, errno.ETXTBSY),
+)
+"""System errors that say that a name which the user gave cannot be used."""
 STOPPED = (130, 143)
 """Exit codes after Ctrl-C and after SIGTERM."""
 
@@ -46,6 +51,7 @@ class Program(click.Group):
             # Stray bytes of a file name are printed as escapes, as on stderr.
             sys.stdout.reconfigure(errors="backslashreplace")
         with _explaining_mistakes(), terminable():
+            _check_current_folder()
             return super().invoke(ctx)
 
 
@@ -65,11 +71,24 @@ def _explaining_mistakes() -> Iterator[None]:
         sys.stderr.close()
         sys.exit(0)
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
-            _end(f"{error.filename or 'a file'} cannot be written ({error.strerror})")
-        if error.errno in (errno.EACCES, errno.EPERM, errno.ENOTDIR) and error.filename is not None:
-            _end(f"{error.filename} cannot be used ({error.strerror})")
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EFBIG):
+            _end(f"{_name(error.filename, 'a file')} cannot be written ({error.strerror})")
+        if error.errno in UNUSABLE and error.filename is not None:
+            _end(f"{_name(error.filename)} cannot be used ({error.strerror})")
         raise
+
+
+def _name(filename: Any, otherwise: str = "") -> str:
+    """Return the name that a system error is about."""
+    return os.fsdecode(filename) if isinstance(filename, str | bytes) else otherwise or str(filename)
+
+
+def _check_current_folder() -> None:
+    """End with one line if the current folder was deleted: libraries would fail at any later moment."""
+    try:
+        os.getcwd()
+    except OSError as error:
+        _end(f"the current folder cannot be used ({error.strerror}). Change to one that exists")
 
 
 def _end(line: str) -> NoReturn:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from probing.commands import options
-from probing.errors import ProbingError
+from probing.errors import ProbingError, as_lines, escape_json
 from probing.report import FORMATS
 
 
@@ -45,6 +45,7 @@ def report(results: Path, format: str, reference: str | None, against: str | Non
         on_damaged=options.warn,
     )
     if output is None:
-        click.echo(text)
+        # The other formats hold no control characters, except those that make text bold.
+        click.echo({"json": escape_json, "csv": as_lines}.get(format, str)(text))
     else:
         write_file(output, f"{text}\n".encode(errors="replace"))

@@ -162,7 +162,7 @@ def run(
     display = Display(verbosity=verbose - quiet)
     if plan:
         planned = running.plan(experiment, place, display)
-        click.echo(json.dumps(planned.as_dict(), indent=2) if as_json else planned.text())
+        options.show(json.dumps(planned.as_dict(), indent=2) if as_json else planned.text())
         return
     summary = running.run(experiment, place, display)
     sys.exit(1 if summary.failed else 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -13,6 +14,7 @@ from typing import Any
 from probing import __version__
 from probing.corpus.baselines import correlate_with_length, measure_baselines
 from probing.corpus.instances import Splits
+from probing.errors import as_one_line, escape_rows
 from probing.tasks import SPLITS, Task
 
 MAX_LABELS_LISTED = 30
@@ -89,7 +91,7 @@ class Datasheet:
             ]
             for sheet in self.tasks
         ]
-        return tabulate(rows, header, tablefmt=style, floatfmt=".1f")
+        return tabulate(escape_rows(rows), header, tablefmt=style, floatfmt=".1f")
 
     def to_markdown(self) -> str:
         """Return the datasheet as Markdown, with long lists summarised."""
@@ -144,7 +146,7 @@ def _tabulate_counts(counts: Mapping[str, Mapping[str, int]]) -> str:
 
     labels = sorted({label for by_label in counts.values() for label in by_label}, key=_label_order)
     if len(labels) <= MAX_LABELS_LISTED:
-        rows = [[f"`{label}`", *(counts[split].get(label, 0) for split in counts)] for label in labels]
+        rows = [[_quote(label), *(counts[split].get(label, 0) for split in counts)] for label in labels]
     else:
         rows = [
             [title, *(pick([counts[split].get(label, 0) for label in labels]) for split in counts)]
@@ -154,6 +156,13 @@ def _tabulate_counts(counts: Mapping[str, Mapping[str, int]]) -> str:
     return tabulate(rows, ["label", *counts], tablefmt="github", disable_numparse=[0])
 
 
+def _quote(label: str) -> str:
+    """Return a label as code in a Markdown table, whatever it holds."""
+    ticks = "`" * (1 + max(map(len, re.findall("`+", label)), default=0))
+    space = " " * (len(ticks) > 1)
+    return f"{ticks}{space}{as_one_line(label)}{space}{ticks}".replace("|", "\\|")
+
+
 def _label_order(label: str) -> tuple[int, str]:
     return (int(label), "") if label.isdecimal() else (0, label)
 
@@ -161,7 +170,7 @@ def _label_order(label: str) -> tuple[int, str]:
 def _list(content: Mapping[str, Any]) -> Iterator[str]:
     """Yield a Markdown list of names and values."""
     for name, value in content.items():
-        yield f"- {name.replace('_', ' ')}: {_say(value)}"
+        yield f"- {name.replace('_', ' ')}: {as_one_line(_say(value))}"
 
 
 def _say(value: Any) -> str:

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from probing.errors import ProbingError
-from probing.storage import hash_file
+from probing.storage import hash_file, open_file
 from probing.tasks import Task
 
 COMMIT = "5d6dc117d1ac30357ddaeb7347fb5684e9b87015"
@@ -29,6 +29,8 @@ PAUSES = (0.5, 1.0, 2.0)
 """Seconds to wait before each retry, as long as no new bytes arrive."""
 CHUNK = 1 << 14
 """Number of bytes written at a time; an incomplete chunk is lost when the connection breaks."""
+MAX_SIZE = 1 << 27
+"""Largest download in bytes; the largest of the files has a tenth of that."""
 RETRYABLE = frozenset({416, 429, 500, 502, 503, 504})
 """HTTP status codes after which the request is tried again."""
 
@@ -102,8 +104,12 @@ def _verify(found: Mapping[Task, str | None], data_dir: Path, report: Report) ->
 
 
 def _check_mirror(mirror: str) -> None:
-    parts = urlsplit(mirror)
-    if parts.scheme not in ("http", "https", "file") or not (parts.netloc or parts.scheme == "file"):
+    try:
+        parts = urlsplit(mirror)
+        allowed = parts.scheme == "file" or (parts.scheme in ("http", "https") and bool(parts.hostname))
+    except ValueError:  # as of a broken IPv6 address
+        allowed = False
+    if not allowed:
         raise ProbingError(
             f"--mirror {mirror!r} is not a URL that can be fetched. "
             "Allowed: http://HOST/…, https://HOST/… and file:///FOLDER, under which the .txt files are found"
@@ -187,6 +193,9 @@ class _PartialFile:
 
     def write(self, chunk: bytes) -> None:
         """Write bytes and show the progress."""
+        if self.file.tell() + len(chunk) > MAX_SIZE:
+            self.file.truncate(0)
+            raise ProbingError(f"more than {MAX_SIZE >> 20} MiB arrived, and no task file is as large. Check --mirror")
         self.file.write(chunk)
         self.advance(self.file.tell(), self.total)
 
@@ -248,12 +257,9 @@ def _copy(url: str, part: Path, advance: Advance) -> None:
     """Copy the file of a file: URL; a copy is always made from the start."""
     source = Path(url2pathname(urlsplit(url).path))
     try:
-        origin = source.open("rb")
-    except OSError as error:
-        raise ProbingError(
-            f"{source}: cannot be read ({error.strerror or error}). "
-            f"Check --mirror, or put the file into {part.parent} by hand"
-        ) from None
+        origin = open_file(source)
+    except ProbingError as error:
+        raise ProbingError(f"{error}. Check --mirror, or put the file into {part.parent} by hand") from None
     with origin, part.open("wb") as file:
         shutil.copyfileobj(origin, file)
         advance(file.tell(), file.tell())

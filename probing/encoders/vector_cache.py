@@ -22,7 +22,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from probing.encoders import vector_files
+from probing.encoders.array_files import StoredArray
 from probing.encoders.encoder import Recipe, as_matrix
+from probing.encoders.precomputed import PrecomputedVectors
 from probing.encoders.senteval import BatcherEncoder
 from probing.encoders.vector_files import PROGRESS, VectorFiles
 from probing.errors import ProbingError
@@ -170,8 +172,8 @@ def _blaming(what: str) -> Iterator[None]:
 
 def _make_encode(name: str, encoder: Any, task: Task, data: IndexedTask) -> Callable[[int, int], Any]:
     """Return a function that encodes a range of sentences."""
-    if hasattr(encoder, "rows"):
-        return _make_lookup(name, encoder.rows(task, data.path), data.path)
+    if isinstance(encoder, PrecomputedVectors):
+        return _make_lookup(name, encoder.find(task), data.path)
     if isinstance(encoder, BatcherEncoder):
         encoder.begin(task)
     if hasattr(encoder, "prepare"):
@@ -180,12 +182,15 @@ def _make_encode(name: str, encoder: Any, task: Task, data: IndexedTask) -> Call
     return lambda start, stop: encoder.encode(list(_sentences(data, start, stop)))
 
 
-def _make_lookup(name: str, matrix: NDArray[Any], path: Path) -> Callable[[int, int], Any]:
+def _make_lookup(name: str, stored: StoredArray, path: Path) -> Callable[[int, int], Any]:
     """Return a function that looks up a range of sentences, where row i belongs to line i of the task file."""
     places = np.array([list(SPLITS).index(line.partition("\t")[0]) for _, line in iterate_lines(path)])
     order = np.argsort(places, kind="stable")
-    if len(matrix) != len(order):
-        raise ProbingError(f"encoder {name!r}: {path} has {len(order)} lines, but there are vectors for {len(matrix)}")
+    if stored.shape[0] != len(order):
+        raise ProbingError(
+            f"encoder {name!r}: {path} has {len(order)} lines, but there are vectors for {stored.shape[0]}"
+        )
+    matrix = stored.load()
 
     def look_up(start: int, stop: int) -> NDArray[Any]:
         block = matrix[order[start:stop]]

@@ -52,8 +52,8 @@ def _limit_rate(tell: Callable[[Status], None]) -> Callable[[Status], None]:
 
 def check_reachable(backend: str, address: str, *, port: int) -> None:
     """Raise an error within seconds if nothing answers; the clusters' own clients wait for minutes."""
-    parts = urlsplit(address if "://" in address else f"//{address}")
     try:
+        parts = urlsplit(address if "://" in address else f"//{address}")
         place = (parts.hostname or "", parts.port or port)
     except ValueError:
         place = ("", port)
@@ -61,7 +61,8 @@ def check_reachable(backend: str, address: str, *, port: int) -> None:
         raise ProbingError(f"--address must be HOST:PORT, as in 10.0.0.1:{port}. Got {address!r}")
     try:
         socket.create_connection(place, timeout=SECONDS_TO_CONNECT).close()
-    except OSError as error:
+    except (OSError, UnicodeError) as error:  # a name that no host can have is a UnicodeError
+        reason = getattr(error, "strerror", None) or error
         raise ProbingError(
-            f"--backend {backend}: nobody answers at {address} ({error.strerror or error}). Is the cluster running?"
+            f"--backend {backend}: nobody answers at {address} ({reason}). Is the cluster running?"
         ) from None

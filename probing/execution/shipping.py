@@ -18,7 +18,7 @@ from filelock import FileLock
 from probing import __version__
 from probing.errors import ProbingError
 from probing.execution.work import AnyWork
-from probing.storage import cache_folder, hash_content, new_folder, writing
+from probing.storage import cache_folder, hash_content, new_folder, resolve_path, writing
 
 Fetch = Callable[[Any], bytes]
 
@@ -78,7 +78,7 @@ class Packer:
 
     def pack(self, work: AnyWork) -> Shipment[AnyWork]:
         """Return the work with its files, which the cluster has from now on."""
-        return Shipment(work, {role: self._wrap(path.resolve()) for role, path in work.files().items()})
+        return Shipment(work, {role: self._wrap(resolve_path(path)) for role, path in work.files().items()})
 
     def _wrap(self, path: Path) -> Parcel:
         parcel = self._parcels.get(path)

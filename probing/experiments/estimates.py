@@ -17,6 +17,7 @@ import torch
 from tabulate import tabulate
 
 from probing.display import Status, format_seconds
+from probing.errors import escape_rows
 from probing.execution import Leases, Waiting
 from probing.experiments.cells import Cell, run_cell
 from probing.experiments.fitting import Probed
@@ -61,7 +62,7 @@ class RunPlan:
             (item.cell, item.state, "" if item.seconds is None else format_seconds(item.seconds), item.judged_by or "")
             for item in self.cells
         ]
-        return f"{tabulate(rows, headers)}\n\n{self.summary()}"
+        return f"{tabulate(escape_rows(rows), headers, disable_numparse=True)}\n\n{self.summary()}"
 
     def summary(self) -> str:
         """Return a summary in a sentence."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from tabulate import tabulate
 
+from probing.errors import as_one_line, escape_rows
 from probing.experiments.explaining import ExplainedSentence, Explanation
 
 BARS = "▁▂▃▄▅▆▇█"
@@ -16,20 +17,18 @@ def render(explanations: Sequence[Explanation]) -> str:
     """Return explanations as text: each sentence, then which heads each task relies on."""
     parts = []
     for each in explanations:
-        parts.append(
-            f"{each.task}, {each.model}, seed {each.seed}; data: {each.data}; preset: {each.preset}; "
-            f"test accuracy {each.test_accuracy:.2f}"
-        )
+        origin = f"{each.task}, {each.model}, seed {each.seed}; data: {each.data}; preset: {each.preset}"
+        parts.append(f"{as_one_line(origin)}; test accuracy {each.test_accuracy:.2f}")
         parts += [_render_sentence(sentence) for sentence in each.sentences]
     return "\n\n".join([*parts, *_render_masking(explanations)])
 
 
 def _render_sentence(sentence: ExplainedSentence) -> str:
-    shown = [
-        f"{token}?" if unknown else token for token, unknown in zip(sentence.tokens, sentence.unknown, strict=True)
-    ]
-    verdict = "" if sentence.gold is None else f" (gold: {sentence.gold})"
-    blocks = [f"{' '.join(shown)}\n→ {sentence.predicted}, {sentence.probability:.1%}{verdict}"]
+    tokens = zip(map(as_one_line, sentence.tokens), sentence.unknown, strict=True)
+    shown = [f"{token}?" if unknown else token for token, unknown in tokens]
+    verdict = "" if sentence.gold is None else f" (gold: {as_one_line(sentence.gold)})"
+    predicted = as_one_line(sentence.predicted)
+    blocks = [f"{' '.join(shown)}\n→ {predicted}, {sentence.probability:.1%}{verdict}"]
     for number, layer in enumerate(sentence.layers, 1):
         heads = [f"head {head}" for head in range(1, len(layer["attention"]) + 1)]
         attended = [
@@ -49,7 +48,7 @@ def _render_sentence(sentence: ExplainedSentence) -> str:
 
 
 def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    return f"{title}\n{tabulate(rows, ['', *heads], disable_numparse=True)}"
+    return f"{title}\n{tabulate(escape_rows(rows), escape_rows([['', *heads]])[0], disable_numparse=True)}"
 
 
 def _strongest(weights: Sequence[float], tokens: Sequence[str]) -> str:
@@ -80,6 +79,6 @@ def _render_masking(explanations: Sequence[Explanation]) -> list[str]:
             for layer, head in places
         ]
         if rows:
-            title = f"{task}: points of test accuracy lost without a head"
+            title = f"{as_one_line(task)}: points of test accuracy lost without a head"
             tables.append(_table(title, [each.model for each in members], rows))
     return tables

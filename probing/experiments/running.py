@@ -34,6 +34,7 @@ from probing.experiments.fitting import Probed, Trained
 from probing.experiments.options import Experiment, Place
 from probing.experiments.planning import PlannedCells, plan_cells
 from probing.results import Record, Store, find_record
+from probing.storage import resolve_path
 from probing.tasks import load_task
 
 
@@ -158,10 +159,10 @@ def _execute(ready: _Prepared, display: Display) -> Summary:
         if isinstance(ready.backend, LocalProcesses):
             _compile([item.work for item in waiting], ready.backend.device, display)
             display.detail(ready.backend.description)
-            run_one = partial(run_cell, results=store.folder.resolve())
+            run_one = partial(run_cell, results=resolve_path(store.folder))
         else:
             display.say(ready.backend.description)
-            run_one = partial(run_remotely, results=store.folder.resolve())
+            run_one = partial(run_remotely, results=resolve_path(store.folder))
         ends = execute(waiting, store, ready.backend, run_one, display)
         with display.running([(item.work.name, item.work.size) for item in waiting]), closing(ends):
             for ended in ends:

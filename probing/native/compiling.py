@@ -22,7 +22,7 @@ from pathlib import Path
 
 import torch
 
-from probing.storage import KERNELS, cache_folder, hash_content, publish
+from probing.storage import KERNELS, cache_folder, hash_content, publish, resolve_path
 
 logger = logging.getLogger(__name__)
 
@@ -103,7 +103,7 @@ def _find_compiler() -> list[str] | None:
 
 def _identify(compiler: list[str]) -> str:
     """Return the hash of sources, flags, compiler, processor and torch."""
-    program = Path(compiler[0]).resolve()
+    program = resolve_path(Path(compiler[0]))
     status = program.stat()
     facts = [FLAGS, BUILDS, compiler, str(program), status.st_size, status.st_mtime_ns, _processor(), torch.__version__]
     digest = hashlib.sha256(repr(facts).encode())

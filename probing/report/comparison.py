@@ -10,8 +10,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from probing.errors import ProbingError
-from probing.report.formats import align, make_printable
+from probing.errors import ProbingError, as_one_line
+from probing.report.formats import align
 from probing.report.grouping import ModelResults, ResultGroup, find_model, group_results, load_records
 from probing.report.significance import TESTS, Comparer, Verdict, format_difference, judge
 from probing.results import Record
@@ -141,8 +141,8 @@ def render_text(comparison: ModelComparison) -> str:
         if single:
             row.append("" if line.p_randomisation is None else format_p(line.p_randomisation))
         cells.append(row)
-    body = align([[make_printable(text) for text in row] for row in cells])
-    return "\n".join([body, "", *map(make_printable, _summarise(comparison))])
+    body = align([[as_one_line(text) for text in row] for row in cells])
+    return "\n".join([body, "", *map(as_one_line, _summarise(comparison))])
 
 
 def _summarise(comparison: ModelComparison) -> list[str]:

@@ -23,6 +23,8 @@ from probing.storage import parse_json, read_text
 
 LIMIT = 1_500_000
 """Largest number of characters that the sentences add to a page; attention grows with the square of their length."""
+MAX_LISTS = 2_000_000
+"""Largest number of lists in a file; it has one for each head, token and iteration."""
 Number = Annotated[int, Meta(ge=-(10**15), le=10**15)] | Annotated[float, Meta(ge=-1e15, le=1e15)]
 """Finite number whose thousandths are a whole number of 64 bits; a whole one stays whole."""
 
@@ -88,7 +90,7 @@ def load_explanations(folder: Path, on_damaged: Callable[[str], None], limit: in
     by_file: list[list[dict[str, Any]]] = []
     for path in sorted(folder.glob(f"*{EXPLANATION_ENDING}")):
         try:
-            content = msgspec.convert(parse_json(read_text(path)), SavedExplanation)
+            content = msgspec.convert(parse_json(read_text(path), groups=MAX_LISTS), SavedExplanation)
             by_file.append([_describe_sentence(sentence) for sentence in content.sentences])
             saved.append(content)
         except ProbingError as error:

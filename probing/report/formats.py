@@ -11,7 +11,7 @@ from typing import Any
 
 from tabulate import tabulate
 
-from probing.errors import unknown
+from probing.errors import as_one_line, unknown
 from probing.report import FORMATS
 from probing.report.explanations import load_explanations
 from probing.report.grouping import load_records
@@ -21,6 +21,8 @@ from probing.storage import as_unicode
 
 MISSING = "–"
 """Text of a figure that was not measured."""
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
+"""First characters by which spreadsheets recognise a formula."""
 CLAIMS_HEADING = "The paper's claims, and what these results say about them"
 """Heading of the list of claims below a table."""
 
@@ -63,7 +65,7 @@ def render(
         if format == "json":
             frame = frame.map(_clean)
             return frame.to_json(orient="records", indent=2, force_ascii=False, double_precision=15)
-        return frame.assign(settings=frame["settings"].map(json.dumps)).to_csv(index=False).rstrip("\n")
+        return frame.assign(settings=frame["settings"].map(json.dumps)).map(guard_cell).to_csv(index=False).rstrip("\n")
     made = make_tables(records, against_paper=against_paper, reference=reference)
     tables = [one for table in made for one in (table, *table.supplements)]
     if format == "latex":
@@ -84,6 +86,16 @@ def _clean(value: Any) -> Any:
     return as_unicode(value) if isinstance(value, str) else value
 
 
+def guard_cell(value: Any) -> Any:
+    """Return a cell that no spreadsheet takes for a formula: a text that begins like one gets an apostrophe.
+
+    A carriage return becomes an escape: programs differ on whether it ends a line. Numbers stay as they are.
+    """
+    if not isinstance(value, str):
+        return value
+    return ("'" * value.startswith(FORMULA) + value).replace("\r", "\\r")
+
+
 def render_text(table: Table, *, colour: bool = False) -> str:
     """Return the table for a terminal; the best of a column are bold, or have a star if there is no colour."""
 
@@ -92,10 +104,10 @@ def render_text(table: Table, *, colour: bool = False) -> str:
         best = f"\033[1m{figure}\033[0m" if colour else f"*{figure}"
         return "\n".join(filter(None, [value.mark + (best if value.best else figure), value.format_below()]))
 
-    body = align(_render_cells(table, show, make_printable, "\n"))
-    lines = [*_explain(table, "Bold" if colour else "*", make_printable), *map(make_printable, _list_notes(table))]
+    body = align(_render_cells(table, show, as_one_line, "\n"))
+    lines = [*_explain(table, "Bold" if colour else "*", as_one_line), *map(as_one_line, _list_notes(table))]
     if table.claims:
-        lines += [f"{CLAIMS_HEADING}:", *(f"- {make_printable(str(claim))}" for claim in table.claims)]
+        lines += [f"{CLAIMS_HEADING}:", *(f"- {as_one_line(str(claim))}" for claim in table.claims)]
     return "\n".join([body, "", *lines])
 
 
@@ -193,7 +205,7 @@ def _render_cells(
     for row in table.rows:
         values = [row.values.get(column) for column in columns]
         figures = [MISSING if value is None else show(value, value.format(signed=row.signed)) for value in values]
-        cells.append([escape_name(make_printable(row.label)), *figures])
+        cells.append([escape_name(as_one_line(row.label)), *figures])
     return cells
 
 
@@ -235,16 +247,12 @@ def _list_notes(table: Table) -> Sequence[str]:
     return [f"Note: {note}." for note in table.notes]
 
 
-def make_printable(text: str) -> str:
-    """Return a name with spaces in place of line breaks and other control characters, which would break a table."""
-    return "".join(character if character.isprintable() else " " for character in text)
-
-
 def escape_markdown(text: str) -> str:
     """Return a text with Markdown's special characters escaped, also those of tables."""
+    text = as_one_line(text)
     for character in "\\|*_`[]~$":
         text = text.replace(character, f"\\{character}")
-    return make_printable(text).replace("&", "&amp;").replace("<", "&lt;")
+    return text.replace("&", "&amp;").replace("<", "&lt;")
 
 
 _LATEX = (
@@ -259,4 +267,4 @@ _LATEX = (
 
 def _escape_latex(text: str) -> str:
     """Return a text with LaTeX's special characters escaped."""
-    return "".join(_LATEX.get(character, character) for character in make_printable(text))
+    return "".join(_LATEX.get(character, character) for character in as_one_line(text))

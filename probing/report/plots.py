@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from probing.errors import ProbingError, unknown
+from probing.errors import ProbingError, as_one_line, unknown
 from probing.report.confusion import count_confusions
-from probing.report.formats import make_printable
 from probing.report.grouping import ModelResults, ResultGroup, TaskResult, find_model, group_results, load_records
 from probing.report.layers import find_stacks
 from probing.report.writing import write_file
@@ -278,5 +277,5 @@ def _fill_matrix(
 
 def _shorten(text: str) -> str:
     """Return a name without control characters, and a long one without its middle, because names often differ last."""
-    shown = make_printable(text)
+    shown = as_one_line(text)
     return shown if len(shown) <= 24 else f"{shown[:11]}…{shown[-12:]}"

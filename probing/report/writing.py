@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from probing.errors import ProbingError
-from probing.storage import write_atomically
+from probing.storage import resolve_path, write_atomically
 
 
 def write_file(path: Path, content: bytes) -> None:
@@ -14,6 +14,6 @@ def write_file(path: Path, content: bytes) -> None:
         if path.exists() and not path.is_file():
             path.write_bytes(content)
         else:
-            write_atomically(path.resolve(), content)
-    except OSError as error:
-        raise ProbingError(f"{path}: cannot be written ({error.strerror or error})") from None
+            write_atomically(resolve_path(path), content)
+    except (OSError, ValueError) as error:  # a name with a NUL character is a ValueError
+        raise ProbingError(f"{path}: cannot be written ({getattr(error, 'strerror', None) or error})") from None

@@ -9,6 +9,7 @@ from pathlib import Path
 from probing.errors import ProbingError
 from probing.results.record import Record, read_record
 from probing.results.store import Store
+from probing.storage import check_path, resolve_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +25,10 @@ class Merged:
 def merge(folders: Sequence[Path], output: Path, *, on_damaged: Callable[[str], None] = lambda line: None) -> Merged:
     """Write the records of all folders into one; if two contradict each other, nothing is written."""
     chosen: dict[str, dict[Path, tuple[Path, Record]]] = {}
-    output = output.resolve()
+    output = resolve_path(check_path(output))
     store, damaged = Store(output), 0
-    named = {folder.resolve(): folder for folder in reversed(folders)}
-    for folder in dict.fromkeys([output, *(folder.resolve() for folder in folders)]):
+    named = {resolve_path(check_path(folder)): folder for folder in reversed(folders)}
+    for folder in dict.fromkeys([output, *(resolve_path(folder) for folder in folders)]):
         paths = sorted(folder.glob("*--*.json"))
         if not paths and folder != output:
             what = "there are no records" if folder.is_dir() else "there is no such folder"

@@ -19,7 +19,7 @@ from msgspec import Meta, Struct, structs
 
 from probing.errors import ProbingError
 from probing.results.identity import FORMAT, CellIdentity, DataIdentity, Measure, ModelIdentity
-from probing.storage import parse_json, read_text
+from probing.storage import TooManyError, check_counts, parse_json, read_text
 from probing.tasks import Family
 
 ADVICE = ". Delete it and run the cell again"
@@ -219,6 +219,8 @@ def read_record(path: Path) -> Record:
     """Read one record; a file that is none is an error that names it."""
     try:
         content = _parse(read_text(path, limit=MAX_RECORD))
+    except TooManyError as error:
+        raise ProbingError(f"{path}: not a result record ({error}){ADVICE}") from None
     except ValueError:
         raise ProbingError(f"{path}: not a whole JSON file{ADVICE}") from None
     version = content.get("format") if isinstance(content, dict) else None
@@ -235,6 +237,7 @@ def read_record(path: Path) -> Record:
 
 def _parse(text: str) -> Any:
     """Return the content of a JSON text; any fault in it is a ValueError."""
+    check_counts(text)
     try:
         return msgspec.json.decode(text)
     except (ValueError, RecursionError):

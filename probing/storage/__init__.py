@@ -12,6 +12,7 @@ from probing.storage.cache import (
     new_folder,
     writing,
 )
+from probing.storage.compressed import check_ratio, unpack
 from probing.storage.files import (
     as_unicode,
     hash_content,
@@ -19,8 +20,19 @@ from probing.storage.files import (
     hash_json,
     make_name,
     publish,
+    resolve_path,
     to_json,
     write_atomically,
 )
 from probing.storage.folders import Folder, refuse_links, remove_folder
-from probing.storage.reading import decode_line, iterate_bytes, open_file, parse_json, read_text
+from probing.storage.reading import (
+    TooManyError,
+    check_counts,
+    check_path,
+    check_tensor_header,
+    decode_line,
+    iterate_bytes,
+    open_file,
+    parse_json,
+    read_text,
+)

@@ -40,6 +40,11 @@ def _umask() -> int:
     return mask
 
 
+def resolve_path(path: Path) -> Path:
+    """Return the absolute path without links; of links that lead in a circle, the path itself."""
+    return Path(os.path.realpath(path))
+
+
 def make_name(part: str) -> str:
     """Return a part of a file name: no separators, and short enough that seven parts fit any file system."""
     return re.sub(r"[^\w.+-]+", "_", part).encode()[:40].decode(errors="ignore")

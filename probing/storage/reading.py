@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
@@ -14,9 +15,25 @@ from probing.errors import ProbingError
 
 MAX_LINE = 1 << 24
 """Longest line in bytes; a longer one is no sentence, and reading it whole would take unbounded memory."""
-MAX_TEXT = 1 << 28
+MAX_TEXT = 1 << 26
 """Largest file, in bytes, that is read as a whole."""
+MAX_TENSOR_HEADER = 1 << 24
+"""Largest header of a safetensors file in bytes; parsing it takes many times its size."""
+MAX_GROUPS = 200_000
+"""Largest number of lists and objects in a JSON text; an empty one takes thirty times the memory of its text."""
+MAX_ITEMS = 1 << 22
+"""Largest number of commas in a JSON text, and so of values in its lists and objects."""
 BUFFER = 1 << 18
+
+
+def check_path(path: str | Path) -> Path:
+    """Return a path that a file can have; a NUL character, a name too long or links in a circle are an error."""
+    try:
+        os.stat(path)
+    except (OSError, ValueError) as error:
+        if isinstance(error, ValueError) or error.errno in (errno.ENAMETOOLONG, errno.ELOOP):
+            raise ProbingError(f"{path}: cannot be used ({getattr(error, 'strerror', None) or error})") from None
+    return Path(path)
 
 
 def open_file(path: Path) -> BinaryIO:
@@ -73,8 +90,28 @@ def read_text(path: Path, *, limit: int = MAX_TEXT) -> str:
     return content.decode("utf-8")
 
 
-def parse_json(text: str) -> Any:
-    """Parse a JSON text; any fault in it is a ValueError."""
+def check_tensor_header(path: Path) -> None:
+    """Raise a ValueError if the header of a safetensors file is too long to be parsed."""
+    with open_file(path) as file:
+        if int.from_bytes(file.read(8), "little") > MAX_TENSOR_HEADER:
+            raise ValueError(f"a header of more than {MAX_TENSOR_HEADER >> 20} MiB")
+
+
+class TooManyError(ValueError):
+    """A JSON text has too many lists, objects or values."""
+
+
+def check_counts(text: str, groups: int = MAX_GROUPS) -> None:
+    """Raise an error if a JSON text holds more than anything of ours, before any of it is built."""
+    if text.count("[") + text.count("{") > groups:
+        raise TooManyError(f"more than {groups:,} lists and objects")
+    if text.count(",") > MAX_ITEMS:
+        raise TooManyError(f"more than {MAX_ITEMS:,} values")
+
+
+def parse_json(text: str, *, groups: int = MAX_GROUPS) -> Any:
+    """Parse a JSON text with a limited number of lists and objects; any fault in it is a ValueError."""
+    check_counts(text, groups)
     try:
         return json.loads(text)
     except RecursionError:

@@ -23,7 +23,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from probing.errors import ProbingError
-from probing.storage import CHECKPOINTS, Folder, parse_json
+from probing.storage import CHECKPOINTS, Folder, check_tensor_header, parse_json
 
 logger = logging.getLogger(__name__)
 
@@ -130,6 +130,7 @@ class Checkpoint:
             return False
         _remove(self.path.parent, keep=(".safetensors", ".damaged"))
         try:
+            check_tensor_header(self.path)
             with safe_open(self.path, "pt") as file:
                 header, about = file.metadata(), self._check(file)
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is not a dict
@@ -147,8 +148,10 @@ class Checkpoint:
     def restore_threads(self) -> None:
         """Set the number of threads that the training began with; unsound checkpoints are left to `resume`."""
         if self.path is not None and self.path.is_file():
-            with contextlib.suppress(*UNSOUND), safe_open(self.path, "pt") as file:
-                torch.set_num_threads(self._check(file)["threads"])
+            with contextlib.suppress(*UNSOUND):
+                check_tensor_header(self.path)
+                with safe_open(self.path, "pt") as file:
+                    torch.set_num_threads(self._check(file)["threads"])
 
     def _check(self, file: Any) -> dict[str, Any]:
         """Return the header of a checkpoint, if it is of this cell and this environment."""

@@ -240,3 +240,111 @@ def test_a_name_cannot_break_a_message(probe: Probe) -> None:
     code, out, err = probe("run", "--task-file", name)
     assert (code, out) == (2, "")
     assert err == "probe: a\\x1b[2Jb\\nc.tsv:1: expected 3 tab-separated fields, got 2\n"
+
+
+TASK = ["--task-file", "task.tsv"]
+BUILD = ["data", "build", "--trees", "trees.mrg", "-o", "out"]
+WITH_PATHS = {
+    "run --results": ["run", *TASK, "--results", "@"],
+    "run --task-file": ["run", "--task-file", "@"],
+    "run --data": ["run", "--data", "@"],
+    "run --data-dir": ["run", "--data-dir", "@"],
+    "run --config": ["run", *TASK, "--config", "@"],
+    "run --aggregator": ["run", *TASK, "--aggregator", "@.py:Name"],
+    "run --encoder": ["run", *TASK, "--encoder", "@.py:Name"],
+    "run --encoder precomputed": ["run", *TASK, "--encoder", "precomputed:@.npz"],
+    "run --encoder senteval": ["run", *TASK, "--encoder", "senteval:@.py"],
+    "report --results": ["report", "--results", "@"],
+    "report -o": ["report", "--results", "records", "-o", "@"],
+    "report --format html -o": ["report", "--results", "records", "--format", "html", "-o", "@"],
+    "compare": ["compare", "em", "base", "--results", "@"],
+    "merge": ["merge", "@", "-o", "out"],
+    "merge -o": ["merge", "records", "-o", "@"],
+    "verify": ["verify", "@"],
+    "verify --data": ["verify", "records", "--data", "@"],
+    "plot -o": ["plot", "dots", "--results", "records", "-o", "@.svg"],
+    "plot --results": ["plot", "dots", "--results", "@", "-o", "x.svg"],
+    "explain --results": ["explain", *TASK, "--results", "@"],
+    "describe --config": ["describe", "--config", "@"],
+    "cache list": ["cache", "list", "--results", "@"],
+    "cache clear": ["cache", "clear", "--results", "@"],
+    "data check": ["data", "check", "@"],
+    "data build --trees": ["data", "build", "--trees", "@", "-o", "out"],
+    "data build --conllu": ["data", "build", "--conllu", "@", "-o", "out"],
+    "data build --given": [*BUILD, "--given", "@"],
+    "data build --extend": [*BUILD, "--extend", "@"],
+    "data build -o": ["data", "build", "--trees", "trees.mrg", "-o", "@"],
+    "data fetch": ["data", "fetch", "--offline", "--data-dir", "@"],
+}
+
+
+@pytest.mark.parametrize("name", ["loop", "loop/x", "n" * 300, "n" * 300 + "/x", "x/" * 2500])
+@pytest.mark.parametrize("command", WITH_PATHS)
+def test_a_path_that_no_file_can_have_is_one_line(probe: Probe, make_record, command: str, name: str) -> None:  # type: ignore[no-untyped-def]
+    """Links that lead in a circle, a name of more than 255 bytes, a path that is too long."""
+    Store(Path("records")).save(make_record())
+    Path("loop").symlink_to("circle")
+    Path("circle").symlink_to("loop")
+    for ending in (".py", ".npz", ".svg"):
+        Path(f"loop{ending}").symlink_to(f"loop{ending}")
+    code, out, err = probe(*(part.replace("@", name) for part in WITH_PATHS[command]))
+    assert code == 2, (out, err)
+    assert err.startswith("probe: ")
+    assert err.count("\n") == 1
+    assert "Traceback" not in err
+    assert not Path("results").exists()
+
+
+ADDRESSES = ["[::1", "[", "tcp://[x", "a..b:80", "é" * 100 + ":80"]
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+@pytest.mark.parametrize("backend", ["ray", "dask"])
+def test_an_address_that_is_none(probe: Probe, backend: str, address: str) -> None:
+    code, _, err = probe("run", *TASK, "--aggregator", "base", "--backend", backend, "--address", address)
+    assert code == 2
+    last = err.splitlines()[-1]
+    assert last.startswith(
+        ("probe: --address must be HOST:PORT, as in 10.0.0.1:", f"probe: --backend {backend}: nobody ")
+    )
+
+
+@pytest.mark.parametrize("mirror", ["http://[::1", "https://[", "file://[x", "https://:80", "ftp://x", "x"])
+def test_a_mirror_that_is_none(probe: Probe, mirror: str) -> None:
+    check(
+        probe, ["data", "fetch", "--task", "Tense", "--mirror", mirror], f"--mirror {mirror!r} is not a URL that can "
+    )
+
+
+def test_a_current_folder_that_was_deleted(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    script = f"import os; os.chdir({str(gone)!r}); os.rmdir({str(gone)!r}); from probing.commands import main; main()"
+    for command in (["tasks"], ["run"], ["merge", "a", "-o", "b"], ["cache", "list"]):
+        gone.mkdir()
+        done = subprocess.run([sys.executable, "-c", script, *command], capture_output=True, text=True, check=False)
+        line = "the current folder cannot be used (No such file or directory). Change to one that exists"
+        assert (done.returncode, done.stdout, done.stderr) == (2, "", f"probe: {line}\n")
+
+
+@pytest.mark.parametrize(
+    "arguments", [["tasks"], ["data", "sample", "--count", "3000"], ["report", "--results", "records"]]
+)
+def test_a_reader_that_has_gone_is_no_error(make_record, arguments: list[str]) -> None:  # type: ignore[no-untyped-def]
+    Store(Path("records")).save(make_record())
+    program = Path(sys.executable).with_name("probe")
+    process = subprocess.Popen([program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    assert process.stderr.read() == ""
+    process.stderr.close()
+    process.wait()
+
+
+@pytest.mark.parametrize("arguments", [["tasks"], ["report", "--results", "records"], ["cache", "list"], ["--help"]])
+def test_an_output_without_room_is_one_line(make_record, arguments: list[str]) -> None:  # type: ignore[no-untyped-def]
+    Store(Path("records")).save(make_record())
+    program = Path(sys.executable).with_name("probe")
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([program, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "probe: a file cannot be written (No space left on device)\n")

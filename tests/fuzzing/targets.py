@@ -123,7 +123,7 @@ def vectors_attempt(name: str) -> Attempt:
     def attempt(folder: Path, content: bytes) -> None:
         path = folder / name
         path.write_bytes(content)
-        rows = PrecomputedVectors(path).rows(TENSE, path)
+        rows = PrecomputedVectors(path).find(TENSE).load()
         as_matrix("vectors", "batch 1", 2, rows[:2], layers=None)
 
     return attempt

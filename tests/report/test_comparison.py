@@ -127,7 +127,7 @@ def test_hostile_names_break_no_line(make_record, change):
     records = [change(make_record(model=f"my.py:{name}"), model__label=name) for name in ("a\nb", "c\x1b[1m")]
     text = render_text(compare(records, "a\nb", "c\x1b[1m"))
     assert "\x1b" not in text
-    assert text.splitlines()[4] == "a b against c [1m. Data: mini; preset: mini; seed 0."
+    assert text.splitlines()[4] == "a\\nb against c\\x1b[1m. Data: mini; preset: mini; seed 0."
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 from probing.errors import ProbingError
-from probing.report.formats import load_and_render, render
+from probing.report.formats import guard_cell, load_and_render, render
 from probing.report.frame import COLUMNS
 from probing.results import DescriptionLength, Store
 
@@ -170,6 +170,33 @@ def test_csv_can_be_read_back(make_record, change):
     assert float(rows[0]["test_accuracy"]) == 80.0
     assert rows[0]["best_epoch"] == "2"
     assert rows[-1]["test_accuracy"] == rows[-1]["best_epoch"] == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "cell"),
+    [
+        ("=HYPERLINK(1)", "'=HYPERLINK(1)"),
+        ("+1", "'+1"),
+        ("-1", "'-1"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        ("\t=1", "'\t=1"),
+        ("\r=1", "'\\r=1"),
+        ("＝1", "'＝1"),
+        ("a=1", "a=1"),
+        ("12", "12"),
+        ("two\nlines", "two\nlines"),
+    ],
+)
+def test_no_cell_of_csv_is_a_formula(make_record, change, name, cell):
+    record = change(make_record(), model__label=name)
+    (row,) = csv.DictReader(io.StringIO(render([record], "csv"), newline=""))
+    assert row["label"] == cell
+    assert row["test_accuracy"] == "80.0"
+
+
+def test_numbers_stay_numbers_in_csv():
+    assert guard_cell(-1.5) == -1.5
+    assert guard_cell(None) is None
 
 
 def test_json_can_be_read_back(make_record, change):

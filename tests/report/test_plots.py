@@ -133,7 +133,7 @@ def test_without_matplotlib(plot, monkeypatch):
 
 def test_names_are_no_formulas(plot, tmp_path, make_record, change):
     Store(tmp_path).save(change(make_record(size=50), model__label="$x^2$ a_b\n"))
-    assert "$x^2$ a_b " in read_texts(plot("dots", folder=tmp_path))
+    assert "$x^2$ a_b\\n" in read_texts(plot("dots", folder=tmp_path))
 
 
 def test_forty_models_look_different():

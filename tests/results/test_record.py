@@ -343,3 +343,11 @@ def test_a_record_is_not_read_beyond_a_bound(tmp_path, monkeypatch):
     path = tmp_path / "a--b.json"
     path.write_text("[" + "0," * 1000 + "0]")
     assert error_of(path) == "more than 1 KiB. Is it the right file?"
+
+
+def test_a_record_with_too_many_lists_is_refused_before_it_is_built(tmp_path):
+    """Sixteen megabytes of empty lists would take half a gigabyte."""
+    path = tmp_path / "a--b.json"
+    path.write_text('{"format":1,"x":[' + "[]," * 200_000 + "0]}", encoding="utf-8")
+    reason = "more than 200,000 lists and objects"
+    assert error_of(path) == f"not a result record ({reason}). Delete it and run the cell again"

@@ -70,6 +70,19 @@ def test_json_that_is_none_is_a_value_error(text: str) -> None:
         files.parse_json(text)
 
 
+@pytest.mark.parametrize("item", ["[],", "{},", '{"a":1},'])
+def test_json_with_too_many_groups_is_refused_before_it_is_built(item: str) -> None:
+    """Empty ones take thirty times the memory of their text."""
+    assert len(files.parse_json(f"[{item * 100_000}0]", groups=100_001)) == 100_001
+    with pytest.raises(files.TooManyError, match="more than 100,000 lists and objects"):
+        files.parse_json(f"[{item * 100_000}0]", groups=100_000)
+
+
+def test_json_with_too_many_values_is_refused_before_it_is_built() -> None:
+    with pytest.raises(files.TooManyError, match="more than 4,194,304 values"):
+        files.parse_json(f"[{'1,' * (1 << 22)}1,1]")
+
+
 def test_only_the_first_line_may_have_a_byte_order_mark(tmp_path: Path) -> None:
     line = b"\xef\xbb\xbfx"
     assert files.decode_line(tmp_path, 1, line) == "x"

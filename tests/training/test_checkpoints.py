@@ -191,6 +191,8 @@ ABOUT = make(None).about | {"threads": 1, "seconds": 1.5, "facts": {}}
         (ABOUT | {"seconds": "1"}, "seconds is not a duration"),
         (ABOUT | {"facts": []}, "it does not say what it is of"),
         ({"key": "abc", "facts": {}}, "its format is None, not 2"),
+        (ABOUT | {"facts": {"x": "x" * (17 << 20)}}, "a header of more than 16 MiB"),
+        (ABOUT | {"facts": {"x": [[]] * 200_000}}, "more than 200,000 lists and objects"),
     ],
 )
 def test_a_forged_checkpoint_is_no_crash(tmp_path: Path, about: Any, reason: str) -> None:

@@ -17,7 +17,7 @@ from probing.corpus.baselines import find_majority
 from probing.corpus.checks.content import Content, read_content
 from probing.corpus.checks.rules import Finding, Severity, check_rules
 from probing.corpus.source import read_datasheet
-from probing.errors import ProbingError
+from probing.errors import ProbingError, as_one_line
 from probing.storage import hash_file
 from probing.tasks import COUNTERPARTS, SPLITS, TASKS, own_task
 
@@ -181,7 +181,8 @@ def render(report: FileReport) -> str:
         ("length", f"{report.shortest} to {report.longest} tokens"),
         *((finding.severity, f"{finding.check}: {finding.message}") for finding in report.findings),
     ]
-    return f"{report.path}  {report.task}: {report.asks}\n" + "\n".join(f"  {head:9} {text}" for head, text in rows)
+    title = as_one_line(f"{report.path}  {report.task}: {report.asks}")
+    return f"{title}\n" + "\n".join(f"  {head:9} {as_one_line(text)}" for head, text in rows)
 
 
 def _describe_shares(report: FileReport) -> str:

@@ -1,4 +1,4 @@
-"""Files of parsed text are read sentence by sentence, in either format, gzipped or not.
+"""Files of parsed text are read sentence by sentence, in either format, compressed or not.
 
 A file of any size is read in constant memory: only the current tree is held. Both readers use the tokenisation of
 SentEval's files, so that vectors and vocabularies fit either: words as written, split at clitics, `didn 't` for
@@ -7,16 +7,14 @@ Penn's `did n't`, `"` for Penn's two kinds of quotes, brackets unescaped.
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Literal, cast
+from typing import Literal
 
 from probing.errors import ProbingError
-from probing.storage import decode_line, iterate_bytes, open_file
+from probing.storage import decode_line, iterate_bytes, open_file, unpack
 
 Tree = tuple[str, "tuple[Tree, ...] | str"]
 """A constituency tree: (label, children), or (tag, word) at the leaves."""
@@ -112,20 +110,15 @@ def read_sentences(path: Path, format: Format, *, skipped: Counter[str] | None =
 
 
 def read_lines(path: Path, progress: Callable[[int], None] | None = None) -> Iterator[tuple[int, str]]:
-    """Yield the number and the text of each line of a text file, gzipped or not."""
+    """Yield the number and the text of each line of a text file, which may be compressed by gzip, bzip2 or xz."""
     with open_file(path) as raw:
-        packed = raw.read(2) == b"\x1f\x8b"
-        raw.seek(0)
-        file = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if packed else raw
         try:
-            for number, line in iterate_bytes(file, path):
+            for number, line in iterate_bytes(unpack(raw, path), path):
                 if progress is not None and number % 1000 == 0:
                     progress(raw.tell())
                 yield number, decode_line(path, number, line).rstrip("\r\n") + "\n"
             if progress is not None:
                 progress(raw.tell())
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise ProbingError(f"{path}: the gzip file is damaged ({error}). Get or make it again") from None
         except OSError as error:
             raise ProbingError(f"{path}: cannot be read ({error.strerror or error})") from None
 

@@ -152,9 +152,10 @@ def test_a_task_that_cannot_be_built_is_reported_and_its_old_file_removed(make_c
 
 
 def test_dependencies_give_the_counterparts() -> None:
-    assert [task.name for task in choose_tasks(None, dependencies=True)][2:4] == ["DepDepth", "RootDep"]
-    assert [task.name for task in choose_tasks(["all"], dependencies=False)][2:4] == ["TrDep", "ToCo"]
-    assert [task.name for task in choose_tasks(["Depth"], dependencies=True)] == ["TrDep"]
+    assert [task.name for task in choose_tasks(None, "dependencies")][2:4] == ["DepDepth", "RootDep"]
+    assert [task.name for task in choose_tasks(["all"], "constituents")][2:4] == ["TrDep", "ToCo"]
+    assert [task.name for task in choose_tasks(["Depth"], "dependencies")] == ["TrDep"]
+    assert [task.name for task in choose_tasks(None, "words")] == ["SeLen", "WC", "BShif"]
 
 
 def test_a_constituency_task_asked_of_dependencies_names_its_counterpart(tmp_path: Path) -> None:

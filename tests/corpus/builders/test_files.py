@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 import cli
 from probing.corpus.grammar import format_tree
-from probing.corpus.readers import ParsedSentence, parsed_text
+from probing.corpus.readers import ParsedSentence, parsed_text, read_sentences
 from probing.storage.files import hash_file
 
 SMALL = ["--train", "100", "--dev", "20", "--test", "20"]
@@ -103,7 +103,12 @@ def test_a_forced_build_leaves_only_what_its_datasheet_describes(trees: Path, tm
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "probe: name the corpus with --trees FILE (Penn brackets) or with --conllu FILE, one of the two\n"),
+        (
+            [],
+            "probe: name the corpus with --trees FILE (Penn brackets), --conllu FILE or --text FILE (raw text): one of these\n",
+        ),
+        (["--conllu", "x", "--parser", "stanza:en"], "probe: --parser is for raw text: it goes with --text\n"),
+        (["--text", "nowhere.txt"], "probe: nowhere.txt: cannot be read (No such file or directory)\n"),
         (["--trees", "nowhere.mrg"], "probe: nowhere.mrg: cannot be read (No such file or directory)\n"),
         (["--conllu", "nowhere.conllu", "--task", "Tens"], "probe: unknown task 'Tens'. Did you mean 'Tense'? Known: "),
     ],
@@ -149,6 +154,31 @@ def test_a_pipe_is_refused_as_a_pipe(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     code, out, err = probe("--trees", pipe, "--output", tmp_path / "out", *SMALL)
     assert (code, out, err) == (2, "", f"probe: {pipe}: cannot be read (not a regular file)\n")
+
+
+def test_raw_text_without_a_parser_gives_three_tasks(trees: Path, tmp_path: Path) -> None:
+    sentences = [" ".join(s.tokens) for s in read_sentences(trees, "penn")]
+    text = tmp_path / "novel.txt"
+    text.write_text("CHAPTER I\n\n" + "\n\n".join(sentences) + "\n", encoding="utf-8")
+    code, out, err = probe("--text", text, "--output", tmp_path / "out", *SMALL)
+    assert (code, err) == (0, "")
+    assert [line.split()[0] for line in out.splitlines()[2:5]] == ["SeLen", "WC", "BShif"]
+    added = "With --parser, raw text also gives DepDepth, RootDep, Tense, SubNm, ObjNm, SOMO and CoIn"
+    assert out.splitlines()[-1] == added
+    sheet = json.loads((tmp_path / "out" / "datasheet.json").read_text(encoding="utf-8"))
+    assert sheet["source"]["parser"] == "none"
+    assert sheet["corpus"]["dropped"]["without final punctuation, as headings and broken lines"] == 1
+    known = {" ".join(sentence.split()) for sentence in sentences}
+    lines = (tmp_path / "out" / "sentence_length.txt").read_text(encoding="utf-8").splitlines()
+    assert all(line.split("\t")[2] in known for line in lines), "the sentences are split as they were joined"
+
+
+def test_a_task_that_needs_a_parse_says_so(tmp_path: Path) -> None:
+    text = tmp_path / "novel.txt"
+    text.write_text("The old dog slept in the hall .\n", encoding="utf-8")
+    code, out, _ = probe("--text", text, "--output", tmp_path / "out", "--task", "Tense", *SMALL)
+    assert code == 1
+    assert "not built: it needs a parsed corpus: name a parser with --parser" in out
 
 
 def test_several_processes_give_the_same_files(trees: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
