@@ -105,7 +105,7 @@ def test_a_forced_build_leaves_only_what_its_datasheet_describes(trees: Path, tm
     [
         (
             [],
-            "probe: name the corpus with --trees FILE (Penn brackets), --conllu FILE or --text FILE (raw text): one of these\n",
+            "probe: name the corpus with --trees FILE (Penn brackets), --conllu FILE or --text FILE (raw text): one of",
         ),
         (["--conllu", "x", "--parser", "stanza:en"], "probe: --parser is for raw text: it goes with --text\n"),
         (["--text", "nowhere.txt"], "probe: nowhere.txt: cannot be read (No such file or directory)\n"),
