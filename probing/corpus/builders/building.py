@@ -95,6 +95,7 @@ def build(
                 "tokens": survey.tokens,
                 "sentences_of_5_to_28_tokens": survey.kept,
                 "dropped": dict(sorted(survey.dropped.items())),
+                **({"rare_entries_missing_in_counts": survey.forgotten} if survey.forgotten else {}),
             },
             tasks=sheets,
         )

@@ -47,7 +47,7 @@ def build_files(
         **({"given": _name(given)} if given else {}),
         **({"extended": _name(extended)} if extended else {}),
         "reader": format,
-        "tokens": TOKENS[format],
+        "tokens": f"{TOKENS[format]}; apostrophes are straight",
         # Filled while the files are read.
         "bad_trees_skipped": skipped if skipped is not None else "none: a bad tree is an error",
     }

@@ -17,7 +17,7 @@ from sys import intern
 from typing import Any
 
 from probing.corpus.builders import constituency, dependency
-from probing.corpus.builders.annotations import Annotations, Target
+from probing.corpus.builders.annotations import Annotations, Target, has_words
 from probing.corpus.lengths import MAX_LENGTH, MIN_LENGTH
 from probing.corpus.readers import ParsedSentence
 from probing.errors import ProbingError
@@ -33,10 +33,12 @@ OnProgress = Callable[[str, int, int | None], None]
 
 @dataclass(slots=True)
 class Survey:
-    """The counts of a corpus and the temporary file of its annotations."""
+    """The counts of a corpus and the temporary files of its sentences."""
 
     spool: Any
     """Temporary file of the annotations."""
+    others: Any
+    """Temporary file of the sentences that are too short or too long for a task, but whose words count."""
     dependencies: bool = False
     """Whether the sentences have dependencies instead of constituents."""
     sentences: int = 0
@@ -44,7 +46,9 @@ class Survey:
     kept: int = 0
     """Number of sentences in the temporary file, those of 5 to 28 tokens."""
     tokens: int = 0
-    """Number of tokens of all sentences read."""
+    """Number of tokens of all sentences with words."""
+    forgotten: int = 0
+    """Number of entries that tables of counts lost because they were full."""
     dropped: Counter[str] = field(default_factory=Counter)
     """Reason -> sentences that are in no task."""
     forms: Counter[str] = field(default_factory=Counter)
@@ -82,6 +86,12 @@ class Survey:
         self.spool.seek(place)
         return self._read_record()[1]
 
+    def other_sentences(self) -> Iterator[tuple[str, ...]]:
+        """Yield the tokens of every sentence that is too short or too long."""
+        self.others.seek(0)
+        for line in self.others:
+            yield tuple(line.decode().split())
+
     def _read_record(self) -> tuple[int, Annotations]:
         """Return the priority and the annotations of the sentence at the current place in the temporary file."""
         size = int.from_bytes(self.spool.read(4), "little")
@@ -90,13 +100,14 @@ class Survey:
         return priority, Annotations(tuple(map(intern, text.split("\n"))), *annotations)
 
     def close(self) -> None:
-        """Delete the temporary file."""
+        """Delete the temporary files."""
         self.spool.close()
+        self.others.close()
 
 
 def take_survey(sentences: Iterable[ParsedSentence], *, seed: int, progress: OnProgress = lambda *_: None) -> Survey:
     """Return the survey of the sentences, each read once."""
-    survey = Survey(tempfile.SpooledTemporaryFile(max_size=IN_MEMORY, prefix="probing-"))  # noqa: SIM115 - closed by build
+    survey = Survey(_open_temporary(), _open_temporary())
     key = blake2b(b"%d" % seed, digest_size=16).digest()
     try:
         for sentence in sentences:
@@ -113,6 +124,10 @@ def take_survey(sentences: Iterable[ParsedSentence], *, seed: int, progress: OnP
     return survey
 
 
+def _open_temporary() -> Any:
+    return tempfile.SpooledTemporaryFile(max_size=IN_MEMORY, prefix="probing-")
+
+
 def _add(survey: Survey, sentence: ParsedSentence, key: bytes) -> None:
     if not survey.sentences:
         survey.dependencies = sentence.tree is None
@@ -120,12 +135,16 @@ def _add(survey: Survey, sentence: ParsedSentence, key: bytes) -> None:
         raise ProbingError("constituency trees and dependencies in one corpus. Build from one kind at a time")
     tokens = sentence.tokens
     survey.sentences += 1
+    if not has_words(tokens):
+        survey.dropped["without words: masked text, numbers or signs"] += 1
+        return
     survey.tokens += len(tokens)
     survey.initials[tokens[0]] += 1
     survey.forms.update(tokens[1:])
     if not MIN_LENGTH <= len(tokens) <= MAX_LENGTH:
         side = f"shorter than {MIN_LENGTH}" if len(tokens) < MIN_LENGTH else f"longer than {MAX_LENGTH}"
         survey.dropped[f"{side} tokens"] += 1
+        survey.others.write(f"{' '.join(tokens)}\n".encode())
         return
     annotations = dependency.extract(sentence) if survey.dependencies else constituency.extract(sentence)
     survey.shapes[annotations.depth, len(tokens)] += 1
@@ -146,4 +165,5 @@ def _forget_rarest(survey: Survey) -> None:
         while len(counts) > MAX_COUNTS:
             for entry in [entry for entry, count in counts.items() if count <= least]:
                 del counts[entry]
+                survey.forgotten += 1
             least *= 2
