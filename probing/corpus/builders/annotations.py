@@ -8,6 +8,11 @@ from typing import Final, NamedTuple
 QUOTES: Final = frozenset('"“”„«»')
 """Double quotes of any style."""
 
+_ENGLISH, _GERMANIC, _ROMANCE = "and & both", "und sowie och og en", "et y e i și"
+_SLAVIC, _OTHERS = "и і та й i a oraz in", "ja sekä ning ve ile és και"
+AND: Final = frozenset(" ".join((_ENGLISH, _GERMANIC, _ROMANCE, _SLAVIC, _OTHERS)).split())
+"""Conjunctions that make a plural of what they join, in the languages of most treebanks."""
+
 Target = tuple[str, str]
 """Label, and the word form (lower-cased) that determines it."""
 
@@ -37,6 +42,16 @@ class Annotations(NamedTuple):
 def is_word(token: str) -> bool:
     """Return whether a token has a letter or digit."""
     return token.isalpha() or any(map(str.isalnum, token))
+
+
+def has_words(tokens: Sequence[str]) -> bool:
+    """Return whether a sentence has words, and no more masked ones (`___`) and numbers than words."""
+    words = sum(map(str.isalpha, tokens))
+    if words and 2 * words >= len(tokens):
+        return True
+    words = sum(any(map(str.isalpha, token)) for token in tokens)
+    others = sum((is_word(token) or not token.strip("_")) and not any(map(str.isalpha, token)) for token in tokens)
+    return words >= max(1, others)
 
 
 def bag_of_words(tokens: Sequence[str]) -> tuple[str, ...]:

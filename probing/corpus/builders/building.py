@@ -98,7 +98,7 @@ def build_parts(
             raise ProbingError(f"--{name} must be 1 or more. Got {size}")
     sizes = Sizes(train, dev, test, imbalance)
     with fill_folder(output) as aside:
-        with closing(take_survey(parts, aside / "annotations", progress)) as survey:
+        with closing(take_survey(parts, aside, progress)) as survey:
             if survey.kind is None:
                 raise ProbingError("there is no sentence to build from. Name files with sentences in them")
             plan = _Plan(survey, aside, given or {}, sizes, seed)
@@ -112,6 +112,7 @@ def build_parts(
                 "tokens": survey.tokens,
                 "sentences_of_5_to_28_tokens": survey.kept,
                 "dropped": dict(sorted(survey.dropped.items())),
+                **({"rare_entries_missing_in_counts": survey.forgotten} if survey.forgotten else {}),
             },
             tasks=sheets,
         )

@@ -2,8 +2,8 @@
 
 The main clause is found by the semantic head rules of Stanford's dependencies, which the original tasks were made with.
 The main verb is the lexical one (`gone` in `has gone`), so that a sentence has a tense only if its main verb itself is
-finite. `there is a book` has the subject `book`, and a noun phrase after `be` or `become` is not an object. Where trees
-name functions, an adverbial noun phrase (`rose 11 %`) is neither subject nor object.
+finite. `there is a book` has the subject `book`, and a noun phrase after `be` or `become` is not an object. An
+adverbial noun phrase is neither subject nor object: by its function if trees name functions, and by its noun.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, cast
 
-from probing.corpus.builders.annotations import Annotations, Target
+from probing.corpus.builders.annotations import AND, Annotations, Target, is_word
 from probing.corpus.readers import ParsedSentence, Tree
 from probing.corpus.readers.brackets import ADVERBIAL, OUTER_LABELS
 
@@ -20,6 +20,8 @@ Children = tuple[Tree, ...]
 TENSES: Final = {"VBD": "PAST", "VBP": "PRES", "VBZ": "PRES"}
 NUMBERS: Final = frozenset(["NN", "NNS"])
 NOUNS: Final = frozenset(["NN", "NNS", "NNP", "NNPS"])
+_PHRASES: Final = frozenset(["NP", ADVERBIAL])
+_NOMINAL: Final = NOUNS | _PHRASES | {"NX", "PRP"}
 OPEN_TAGS: Final = frozenset(["NN", "NNS", "VB", "VBD", "VBG", "VBN", "VBP", "VBZ"])
 PUNCTUATION: Final = frozenset([",", ".", ":", "``", "''", '"', "-LRB-", "-RRB-", "HYPH", "NFP"])
 
@@ -43,12 +45,21 @@ _FORMS_OF_DO = "do does did done doing don doesn didn"
 _FORMS_OF_GET = "get gets got getting"
 _LINKING: Final = frozenset(f"{_FORMS_OF_BE} {_FORMS_OF_BECOME}".split())
 _AUXILIARIES: Final = frozenset(f"{_FORMS_OF_BE} {_FORMS_OF_HAVE} {_FORMS_OF_DO} {_FORMS_OF_GET}".split())
-_NAMES_OF_TIMES = (
-    "time times moment second seconds minute minutes hour hours day days night nights morning evening afternoon "
-    "today tomorrow tonight yesterday week weeks month months year years"
+_TIMES = (
+    "time times moment moments second seconds minute minutes hour hours day days night nights morning mornings "
+    "evening evenings afternoon afternoons today tomorrow tonight yesterday week weeks weekend weekends month months "
+    "year years decade decades century centuries spring summer autumn fall winter season while ages"
 )
-_TIMES: Final = frozenset(_NAMES_OF_TIMES.split())
-"""Nouns of time: beside another noun phrase, one with such a head is neither subject nor object."""
+_DISTANCES = "inch inches foot feet yard yards mile miles meter meters metre metres kilometer kilometers kilometre "
+_AMOUNTS = "kilometres block blocks step steps way ways home bit lot lots couple deal notch notches fraction percent "
+_SCORES = "cent cents penny pence dollar dollars pound pounds yen degree degrees point points goal goals run runs"
+_ADVERBIALS: Final = frozenset(f"{_TIMES} {_DISTANCES} {_AMOUNTS} {_SCORES}".split())
+"""Nouns of time, distance and amount: a phrase with such a head says when, how far or how much, and is no object."""
+_SHORTENED = "isn doesn hasn ain"
+_SHORT_VBZ: Final = frozenset(_SHORTENED.split())
+"""Forms of a verb's third person that lost their `'t`; all others end in s."""
+_COORDINATION: Final = ("", "")
+"""Head of a coordination whose number is not certain."""
 
 
 def extract(sentence: ParsedSentence) -> Annotations:
@@ -143,7 +154,19 @@ def _tense(phrase: tuple[Children, int] | None) -> Target | str:
     tag, word = phrase[0][phrase[1]]
     if tag not in TENSES:
         return "the main verb is not finite by itself"
-    return TENSES[tag], cast(str, word).lower()
+    form = cast(str, word).lower()
+    if not _fits(tag, form):
+        return "the main verb's tag does not fit its form"
+    return TENSES[tag], form
+
+
+def _fits(tag: str, form: str) -> bool:
+    """Return whether a finite verb's ending can be of its tag: a parser may take `mumbled` for a present."""
+    if not is_word(form):
+        return False
+    if tag == "VBZ":
+        return form[-1] == "s" or form in _SHORT_VBZ
+    return tag != "VBD" or form == "was" or not form.endswith(("s", "ing"))
 
 
 def _subject(clause: tuple[Children, int, str] | None) -> Target | str:
@@ -156,11 +179,11 @@ def _subject(clause: tuple[Children, int, str] | None) -> Target | str:
     if not phrases:
         return "no subject"
     head = _noun_head(phrases[-1])
-    if len(phrases) > 1 and head[1].lower() in _TIMES:
+    if len(phrases) > 1 and head[1].lower() in _ADVERBIALS:
         head = _noun_head(phrases[-2])
     if head[0] == "EX":
         below = _lexical_phrase(children[place])
-        later = [] if below is None else [child for child in below[0][below[1] + 1 :] if child[0] == "NP"]
+        later = [] if below is None else [child for child in below[0][below[1] + 1 :] if child[0] in _PHRASES]
         if not later:
             return "no subject"
         head = _noun_head(later[0])
@@ -179,14 +202,18 @@ def _object(phrase: tuple[Children, int] | None) -> Target | str:
     head = _noun_head(children[first])
     if first + 1 < len(children) and children[first + 1][0] == "NP":
         second = _noun_head(children[first + 1])
-        if second[1].lower() not in _TIMES:
+        if second[1].lower() not in _ADVERBIALS:
             head = second
+    if head[1].lower() in _ADVERBIALS:
+        return "a noun phrase of time, distance or amount"
     return _number(head, "object")
 
 
 def _number(head: tuple[str, str], role: str) -> Target | str:
     tag, word = head
-    if tag in NUMBERS:
+    if head == _COORDINATION:
+        return f"the {role} is a coordination of no certain number"
+    if tag in NUMBERS and is_word(word):
         return tag, word.lower()
     if tag.startswith("NNP"):
         return f"the {role} is a proper noun"
@@ -194,18 +221,39 @@ def _number(head: tuple[str, str], role: str) -> Target | str:
 
 
 def _noun_head(node: Tree) -> tuple[str, str]:
-    """Return the tag and word of a noun phrase's head: of the first conjunct, and the last noun of a flat phrase."""
+    """Return the tag and word of a noun phrase's head: the last noun of a flat phrase, or the first conjunct's head.
+
+    The label is the number of one word form, so a coordination has one only if it is plural and its first noun is.
+    """
     while True:
         label, children = node
         if isinstance(children, str):
             return label, children
-        if children[0][0] in ("NP", ADVERBIAL) and not _is_possessive(children[0]):
+        if any(child[0] in ("CC", "CONJP") for child in children):
+            conjuncts = _conjuncts(children)
+            if len(conjuncts) > 1:
+                heads = [_noun_head(("NP", conjunct)) for conjunct in conjuncts]
+                joined = any(child[0] == "CC" and cast(str, child[1]).lower() in AND for child in children)
+                plural = all(head[0] in ("NNS", "NNPS") for head in (heads[:1] if joined else heads))
+                return heads[0] if plural else _COORDINATION
+        if children[0][0] in _PHRASES and not _is_possessive(children[0]):
             node = children[0]
             continue
         nouns = [child for child in children if child[0] in NOUNS or child[0] == "NX"]
         if not nouns:
             nouns = [child for child in children if child[0] not in ("S", "SBAR", "PP") and child[0] not in PUNCTUATION]
         node = nouns[-1] if nouns else children[0]
+
+
+def _conjuncts(children: Children) -> list[Children]:
+    """Return the parts of a coordination that contain a noun or pronoun."""
+    parts: list[list[Tree]] = [[]]
+    for child in children:
+        if child[0] in ("CC", "CONJP", ",", ":"):
+            parts.append([])
+        else:
+            parts[-1].append(child)
+    return [tuple(part) for part in parts if any(child[0] in _NOMINAL for child in part)]
 
 
 def _is_possessive(node: Tree) -> bool:

@@ -3,52 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, cast
+from typing import Final
 
-from probing.corpus.builders.annotations import Annotations, Target
+from probing.corpus.builders.annotations import AND, Annotations, Target
+from probing.corpus.builders.dependency_graph import DependencyGraph
+from probing.corpus.builders.tense import label_tense
 from probing.corpus.readers import ParsedSentence
 
-TENSES: Final = {"Past": "PAST", "Imp": "PAST", "Pqp": "PAST", "Pres": "PRES"}
-"""Feature Tense -> label; the imperfect and the pluperfect are kinds of past."""
 NUMBERS: Final = {"Sing": "NN", "Plur": "NNS"}
 """Feature Number -> SentEval's label."""
 _SUBJECTS: Final = frozenset(["nsubj", "csubj", "expl"])
-_COPULAS: Final = frozenset(["cop"])
-_AUXILIARIES: Final = frozenset(["aux", "cop"])
-_PLAIN: Final = frozenset(["do", "does", "don", "doesn", "du", "am", "is", "are"])
-"""English auxiliaries that carry the tense of the sentence beside an infinitive (`don 't go`, `du n no`)."""
-
-
-class _Graph:
-    """A sentence's dependency tree, with relations without subtypes and positions from 0."""
-
-    def __init__(self, sentence: ParsedSentence) -> None:
-        self.sentence = sentence
-        self.tokens = sentence.tokens
-        self.tags = sentence.tags
-        self.heads = cast(tuple[int, ...], sentence.heads)
-        self.relations = [relation.partition(":")[0] for relation in cast(tuple[str, ...], sentence.relations)]
-        self.features = sentence.features or ({},) * len(sentence.tokens)
-        self.children: list[list[int]] = [[] for _ in sentence.tokens]
-        for place, head in enumerate(self.heads):
-            if head:
-                self.children[head - 1].append(place)
-        roots = [place for place, head in enumerate(self.heads) if head == 0]
-        self.root = roots[0] if len(roots) == 1 else None
-
-    def dependents(self, place: int, relations: frozenset[str]) -> list[int]:
-        """Return the positions of a word's dependents with one of the relations."""
-        return [child for child in self.children[place] if self.relations[child] in relations]
+_CONJUNCTS: Final = frozenset(["conj"])
+_CONJUNCTIONS: Final = frozenset(["cc"])
+_NUMERALS: Final = frozenset(["nummod"])
 
 
 def extract(sentence: ParsedSentence) -> Annotations:
     """Return the annotations of a sentence with dependencies."""
-    graph = _Graph(sentence)
+    graph = DependencyGraph(sentence)
     return Annotations(
         tokens=sentence.tokens,
         depth=_depth(graph.heads),
         top=_top_sequence(graph),
-        tense=_tense(graph),
+        tense=label_tense(graph),
         subject=_number(graph, "nsubj", "subject"),
         object=_number(graph, "obj", "object"),
         clauses=_clauses(graph),
@@ -73,7 +50,7 @@ def _depth(heads: Sequence[int]) -> int:
     return max(depths)
 
 
-def _top_sequence(graph: _Graph) -> str:
+def _top_sequence(graph: DependencyGraph) -> str:
     """Return the relations of the root and its dependents in order, without the final punctuation."""
     if graph.root is None:
         return ""
@@ -84,71 +61,43 @@ def _top_sequence(graph: _Graph) -> str:
     return "" if "punct" in labels or len(labels) < 2 else "_".join(labels)
 
 
-def _tense(graph: _Graph) -> Target | str:
-    root = graph.root
-    if root is None:
-        return "several roots"
-    features = graph.features[root]
-    own = TENSES.get(features.get("Tense", "")) if graph.tags[root] in ("VERB", "AUX") else None
-    if own is not None and features.get("VerbForm", "Fin") == "Fin":
-        return own, graph.tokens[root].lower()
-    auxiliaries = graph.dependents(root, _AUXILIARIES)
-    finite = [place for place in auxiliaries if graph.features[place].get("VerbForm", "Fin") == "Fin"]
-    verbs = [root, *graph.dependents(root, _COPULAS)]
-    active = [place for place in verbs if _is_active_past(graph, place)]
-    if active and not finite:
-        return "PAST", graph.tokens[active[0]].lower()
-    for place in finite:
-        label = TENSES.get(graph.features[place].get("Tense", ""))
-        if label is None:
-            continue
-        if label == "PRES" and (own == "PAST" or active) and not _is_passive(graph, place):
-            return "a past participle with a present auxiliary"
-        if label == "PRES" and _is_over_infinitive(graph, place, verbs):
-            return "an infinitive with a present auxiliary"
-        return label, graph.tokens[place].lower()
-    if own is not None and not auxiliaries and features.get("VerbForm") == "Part":
-        return "the main verb is a participle"
-    return "the main verb has no tense"
+def _number(graph: DependencyGraph, relation: str, role: str) -> Target | str:
+    """Return the number of the root's subject or object and its form, or the reason why there is none.
 
-
-def _is_active_past(graph: _Graph, place: int) -> bool:
-    """Return whether a verb is an active past participle, which is a past tense by itself, as Czech `přišel`."""
-    features = graph.features[place]
-    found = tuple(features.get(name) for name in ("Tense", "VerbForm", "Voice"))
-    return graph.tags[place] in ("VERB", "AUX") and found == ("Past", "Part", "Act")
-
-
-def _is_passive(graph: _Graph, place: int) -> bool:
-    return (graph.sentence.relations or ())[place] == "aux:pass"
-
-
-def _is_over_infinitive(graph: _Graph, place: int, verbs: Sequence[int]) -> bool:
-    """Return whether an auxiliary forms a future or the like with an infinitive, as in German `wird kommen`."""
-    if graph.relations[place] != "aux" or _is_passive(graph, place) or graph.tokens[place].lower() in _PLAIN:
-        return False
-    return any(graph.features[verb].get("VerbForm") == "Inf" for verb in verbs)
-
-
-def _number(graph: _Graph, relation: str, role: str) -> Target | str:
+    The label is the number of one word form, so a coordination has one only if it is plural and its first noun is.
+    """
     if graph.root is None:
         return "several roots"
     places = graph.dependents(graph.root, frozenset([relation]))
-    if not places:
-        return f"no {role}"
-    if graph.tags[places[0]] != "NOUN":
+    if len(places) != 1:
+        return f"several {role}s" if places else f"no {role}"
+    place = places[0]
+    if graph.tags[place] != "NOUN":
         return f"the {role} is no common noun"
-    label = NUMBERS.get(graph.features[places[0]].get("Number", ""))
+    label = NUMBERS.get(graph.features[place].get("Number", ""))
     if label is None:
         return f"the {role} has no number"
-    return label, graph.tokens[places[0]].lower()
+    if (conjuncts := graph.dependents(place, _CONJUNCTS)) and (
+        label == "NN" or not _is_plural(graph, place, conjuncts)
+    ):
+        return f"the {role} is a coordination of no certain number"
+    if label == "NN" and graph.dependents(place, _NUMERALS):
+        return f"the {role} is a singular with a numeral"  # Turkish `iki adam`, Finnish `kaksi miestä`
+    return label, graph.tokens[place].lower()
+
+
+def _is_plural(graph: DependencyGraph, place: int, conjuncts: Sequence[int]) -> bool:
+    """Return whether a coordination that begins with a plural is one: joined by `and`, or of plurals only."""
+    joining = [cc for each in (place, *conjuncts) for cc in graph.dependents(each, _CONJUNCTIONS)]
+    joined = any(graph.tokens[cc].lower() in AND for cc in joining)
+    return joined or all(graph.features[each].get("Number") == "Plur" for each in conjuncts)
 
 
 def _word_class(tag: str, features: Mapping[str, str]) -> str:
     return "|".join([tag, *(f"{name}={value}" for name, value in sorted(features.items()))])
 
 
-def _clauses(graph: _Graph) -> tuple[int, int, int] | str:
+def _clauses(graph: DependencyGraph) -> tuple[int, int, int] | str:
     """Return the bounds of the clauses in `clause [punctuation] conjunction clause [punctuation]`, or a reason.
 
     Each clause must have its own subject.
@@ -156,7 +105,7 @@ def _clauses(graph: _Graph) -> tuple[int, int, int] | str:
     root = graph.root
     if root is None:
         return "several roots"
-    conjuncts = graph.dependents(root, frozenset(["conj"]))
+    conjuncts = graph.dependents(root, _CONJUNCTS)
     if len(conjuncts) != 1 or graph.relations.count("cc") != 1 or graph.tags.count("CCONJ") > 1:
         return "not two coordinate clauses"
     second = conjuncts[0]
@@ -175,7 +124,7 @@ def _clauses(graph: _Graph) -> tuple[int, int, int] | str:
     return begin, conjunction + 1, end
 
 
-def _subtree(graph: _Graph, place: int) -> set[int]:
+def _subtree(graph: DependencyGraph, place: int) -> set[int]:
     found = {place}
     waiting = [place]
     while waiting:

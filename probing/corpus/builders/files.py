@@ -78,7 +78,7 @@ def build_files(
         **({"extended": _name(extended)} if extended else {}),
         "reader": format,
         **({"parser": identity or "none"} if format == "text" else {}),
-        "tokens": TOKENS["words" if kind == "words" else format],
+        "tokens": f"{TOKENS['words' if kind == 'words' else format]}; apostrophes are straight",
     }
     if format != "text":
         source["bad_trees_skipped"] = {} if skip_bad else "none: a bad tree is an error"

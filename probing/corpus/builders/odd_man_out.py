@@ -1,8 +1,9 @@
 """SOMO: whether a noun or verb was replaced by another that fits its neighbours.
 
 A replacement has the word class of the original (its tag, or universal tag and features), and its bigrams with the
-previous and the next token are in the same ranges of frequency. Bigrams are counted only around the forms that may
-replace or be replaced, and for at most MAX_OCCURRENCES occurrences of such forms, so the table is bounded.
+previous and the next token are in the same ranges of frequency. Bigrams are counted in the whole corpus, in sentences
+of any length, around the forms that may replace or be replaced. These are so few that they occur at most
+MAX_OCCURRENCES times, so the table is bounded and exact.
 
 The two labels are treated alike: a sentence is drawn, one of its words that has a replacement is chosen, and only then
 is it decided whether to replace it. The target is the form in the final sentence, replaced or not. It decides the split
@@ -106,12 +107,13 @@ class _Bigrams:
         """Return the number of a form's range of frequency; from one range to the next, it grows by the root of 2."""
         return self._bins[self._ids[form]]
 
-    def add(self, tokens: tuple[str, ...], place: int) -> None:
-        """Count the two bigrams of the form at a position."""
-        form = self._ids[tokens[place]]
-        left, right = find_neighbours(tokens, place)
-        self._seen[0].append(self._vocabulary[left] * len(self._forms) + form)
-        self._seen[1].append(self._vocabulary[right] * len(self._forms) + form)
+    def add(self, tokens: tuple[str, ...]) -> None:
+        """Count the two bigrams of each form in a sentence, whatever its class is there."""
+        for place in [place for place, token in enumerate(tokens) if token in self._ids]:
+            form = self._ids[tokens[place]]
+            left, right = find_neighbours(tokens, place)
+            self._seen[0].append(self._vocabulary[left] * len(self._forms) + form)
+            self._seen[1].append(self._vocabulary[right] * len(self._forms) + form)
 
     def close(self) -> None:
         """Turn the occurrences into tables, after the last one was added."""
@@ -173,15 +175,15 @@ def odd_man_out(survey: Survey, sizes: Sizes) -> SamplingDesign:
     dropped: Counter[str] = Counter()
 
     def classify(sentence: Annotations) -> bool | None:
-        places = bigrams.places(sentence)
-        for place in places:
-            bigrams.add(sentence.tokens, place)
-        if places:
+        bigrams.add(sentence.tokens)
+        if bigrams.places(sentence):
             return True
         dropped["no noun or verb within the bounds of frequency"] += 1
         return None
 
     def assemble(drawn: Drawn, random: Random) -> Splits:
+        for tokens in survey.other_sentences():
+            bigrams.add(tokens)
         bigrams.close()
         return even_out(_alter(drawn.get(True, ()), bigrams, split_of, sizes, random, dropped), sizes, random)
 

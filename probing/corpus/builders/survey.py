@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from probing.corpus.builders import constituency, dependency, plain
-from probing.corpus.builders.annotations import Annotations, Target
+from probing.corpus.builders.annotations import Annotations, Target, has_words
 from probing.corpus.builders.spool import Spool, pack
 from probing.corpus.lengths import MAX_LENGTH, MIN_LENGTH
 from probing.corpus.readers import Kind, ParsedSentence, find_kind
@@ -51,7 +51,9 @@ class CorpusCounts:
     kept: int = 0
     """Number of sentences whose annotations are kept, those of 5 to 28 tokens."""
     tokens: int = 0
-    """Number of tokens of all sentences read."""
+    """Number of tokens of all sentences with words."""
+    forgotten: int = 0
+    """Number of entries that tables of counts lost because they were full."""
     dropped: Counter[str] = field(default_factory=Counter)
     """Reason -> sentences that are in no task."""
     skipped: Counter[str] = field(default_factory=Counter)
@@ -74,6 +76,9 @@ class CorpusCounts:
         self._set_kind(find_kind(sentence))
         tokens = sentence.tokens
         self.sentences += 1
+        if not has_words(tokens):
+            self.dropped["without words: masked text, numbers or signs"] += 1
+            return None
         self.tokens += len(tokens)
         self.initials[tokens[0]] += 1
         self.forms.update(tokens[1:])
@@ -100,7 +105,7 @@ class CorpusCounts:
         self.tokens += other.tokens
         for own, others in zip(self._tables(), other._tables(), strict=True):
             own.update(others)
-            _forget_rarest(own)
+            self.forgotten += _forget_rarest(own)
 
     @property
     def dependencies(self) -> bool:
@@ -117,20 +122,25 @@ class CorpusCounts:
         return [*few, self.forms, self.initials, self.words, self.tops, *self.targets.values()]
 
 
-def _forget_rarest(counts: Counter[Any]) -> None:
-    least = 1
+def _forget_rarest(counts: Counter[Any]) -> int:
+    """Delete the rarest entries of a table that is too large, and return their number."""
+    before, least = len(counts), 1
     while len(counts) > MAX_COUNTS:
         for entry in [entry for entry, count in counts.items() if count <= least]:
             del counts[entry]
         least *= 2
+    return before - len(counts)
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusPart:
-    """The counts of a part of a corpus, and the records of its kept sentences."""
+    """The counts of a part of a corpus, and its sentences."""
 
     counts: CorpusCounts
     records: bytes
+    """Records of the kept sentences."""
+    others: bytes
+    """Lines with the tokens of the sentences that are too short or too long for a task, but whose words count."""
 
 
 def count_part(
@@ -147,7 +157,7 @@ def count_part(
     """
     counts = CorpusCounts(skipped=Counter() if skipped is None else skipped)
     key = blake2b(b"%d" % seed, digest_size=16).digest()
-    records = []
+    records, others = [], []
     for sentence in sentences:
         if (reason := refuse(sentence)) is not None:
             counts.dropped[reason] += 1
@@ -156,14 +166,19 @@ def count_part(
         if annotations is not None:
             digest = blake2b("\t".join(sentence.tokens).encode(), digest_size=8, key=key).digest()
             records.append(pack(int.from_bytes(digest, "little"), annotations))
-    return CorpusPart(counts, b"".join(records))
+        elif has_words(sentence.tokens):
+            others.append(f"{' '.join(sentence.tokens)}\n")
+    return CorpusPart(counts, b"".join(records), "".join(others).encode())
 
 
 @dataclass(slots=True)
 class Survey(CorpusCounts):
-    """The counts of a whole corpus, and the temporary file of its annotations."""
+    """The counts of a whole corpus, and the temporary files of its sentences."""
 
     spool: Spool = field(kw_only=True)
+    """File of the kept sentences' annotations."""
+    others: Path = field(kw_only=True)
+    """File of the sentences that are too short or too long for a task."""
     folded: Counter[str] = field(default_factory=Counter)
     """Lower-cased token -> occurrences; filled at the end."""
 
@@ -175,19 +190,28 @@ class Survey(CorpusCounts):
         """Return the annotations at a place in the temporary file."""
         return self.spool.fetch(place)
 
+    def other_sentences(self) -> Iterator[tuple[str, ...]]:
+        """Yield the tokens of every sentence that is too short or too long."""
+        with self.others.open("rb") as lines:
+            for line in lines:
+                yield tuple(line.decode().split())
+
     def close(self) -> None:
-        """Delete the temporary file."""
+        """Delete the temporary files."""
         self.spool.close()
+        self.others.unlink(missing_ok=True)
 
 
-def take_survey(parts: Iterable[CorpusPart], file: Path, progress: OnProgress = lambda *_: None) -> Survey:
-    """Add up the parts of a corpus, and write the annotations of its sentences to a temporary file."""
-    survey = Survey(spool=Spool(file))
+def take_survey(parts: Iterable[CorpusPart], folder: Path, progress: OnProgress = lambda *_: None) -> Survey:
+    """Add up the parts of a corpus, and write its sentences to temporary files in a folder."""
+    survey = Survey(spool=Spool(folder / "annotations"), others=folder / "others")
     try:
-        for part in parts:
-            survey.add(part.counts)
-            survey.spool.write(part.records)
-            progress("counting", survey.sentences, None)
+        with survey.others.open("wb") as others:
+            for part in parts:
+                survey.add(part.counts)
+                survey.spool.write(part.records)
+                others.write(part.others)
+                progress("counting", survey.sentences, None)
         survey.spool.finish()
     except BaseException:
         survey.close()

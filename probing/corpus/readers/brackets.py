@@ -1,8 +1,8 @@
 """Reader of Penn-style brackets: each balanced bracket is one sentence.
 
 Trees are simplified. Empty elements and the phrases that consist of them alone are removed. Labels lose their functions
-and indices, except that adverbial noun phrases (NP-TMP, NP-EXT) become NP-ADV. The outer bracket (empty, ROOT, TOP, S1)
-becomes ROOT, and is added to a tree without one.
+and indices, except that adverbial and predicative noun phrases (NP-TMP, NP-EXT, NP-PRD) become NP-ADV. The outer
+bracket (empty, ROOT, TOP, S1) becomes ROOT, and is added to a tree without one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ OUTER_LABELS = frozenset(["", "ROOT", "TOP", "S1", "VROOT"])
 """Labels of a bracket around the whole sentence."""
 ADVERBIAL = "NP-ADV"
 """Label of a noun phrase whose function says that it is neither subject nor object; otherwise it counts as an NP."""
-_ADVERBIAL_FUNCTIONS = frozenset(["TMP", "EXT", "ADV", "LOC", "MNR", "DIR", "VOC"])
+_ADVERBIAL_FUNCTIONS = frozenset(["TMP", "EXT", "ADV", "LOC", "MNR", "DIR", "VOC", "PRD"])
 _OUTER = re.compile(r"\(\s*(\(|(ROOT|TOP|S1|VROOT)[\s(])")
 _BRACKET = re.compile(r"[()]")
 _PIECES = re.compile(r"\(\s*([^\s()]+)\s+([^\s()]+)\s*\)|\(\s*([^\s()]*)|(\))|([^\s()]+)")

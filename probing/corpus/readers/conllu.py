@@ -2,7 +2,8 @@
 
 A multiword token that is spelled like its words together (`didn't` = `did` + `n't`, `darle` = `dar` + `le`) is split
 into them, as SentEval's files split at clitics. Any other (`du` = `de` + `le`) stays one token, as written, with the
-tag, head and relation of that one of its words which is nearest to the root (the first of several).
+tag, head and relation of that one of its words which is nearest to the root (the first of several). If another of them
+is its auxiliary, the token has no tense.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
-from probing.corpus.readers.parsed_text import BadTreeError, NumberedLines, Parse, ParsedSentence, tokenise
+from probing.corpus.readers.parsed_text import BadTreeError, NumberedLines, Parse, ParsedSentence, straighten, tokenise
 
 MAX_CHARACTERS = 1 << 22
 """Longest block: a sentence of ten thousand words is shorter, and parsing takes fifty times the memory."""
@@ -118,10 +119,14 @@ def _join(words: list[_Word], depths: list[int], ranges: list[Any]) -> list[_Wor
         if not taken.isdisjoint(inside):
             raise BadTreeError(f"a multiword token {first}-{last} that overlaps with another one")
         taken.update(inside)
-        if "".join(words[place - 1].form for place in inside).lower() == row["form"].lower():
+        spelled = "".join(words[place - 1].form for place in inside)
+        if straighten(spelled).lower() == straighten(row["form"]).lower():
             continue
         top = min(inside, key=lambda place: depths[place - 1])
-        joined[first] = replace(words[top - 1], form=row["form"])
+        features = words[top - 1].features
+        if any(words[place - 1].relation.partition(":")[0] in ("aux", "cop") for place in inside if place != top):
+            features = {name: value for name, value in features.items() if name != "Tense"}
+        joined[first] = replace(words[top - 1], form=row["form"], features=features)
         for place in inside:
             place_of[place] = first
             if place > first:

@@ -2,7 +2,7 @@
 
 A file of any size is read in constant memory: only the current tree is held. Both readers use the tokenisation of
 SentEval's files, so that vectors and vocabularies fit either: words as written, split at clitics, `didn 't` for
-Penn's `did n't`, `"` for Penn's two kinds of quotes, brackets unescaped.
+Penn's `did n't`, `"` for Penn's two kinds of quotes, straight apostrophes, brackets unescaped.
 """
 
 from __future__ import annotations
@@ -53,6 +53,9 @@ def find_kind(sentence: ParsedSentence) -> Kind:
     """Return the kind of a sentence's tree."""
     return "constituents" if sentence.tree is not None else "words" if sentence.heads is None else "dependencies"
 
+
+_APOSTROPHES = str.maketrans(dict.fromkeys("’ʼ‘＇", "'"))
+"""Signs that stand for an apostrophe inside of a word -> the straight one."""
 
 Parse = Callable[[], ParsedSentence]
 """Function that returns a sentence or raises BadTreeError."""
@@ -123,11 +126,18 @@ def read_lines(path: Path, progress: Callable[[int], None] | None = None) -> Ite
             raise ProbingError(f"{path}: cannot be read ({error.strerror or error})") from None
 
 
+def straighten(word: str) -> str:
+    """Return a word with straight apostrophes; a sign alone may be a quotation mark, and stays."""
+    return word.translate(_APOSTROPHES) if any(map(str.isalnum, word)) else word
+
+
 def tokenise(words: Sequence[str]) -> tuple[str, ...]:
-    """Return words in the tokenisation of SentEval's files, in which Penn's `did n't` is `didn 't`."""
+    """Return words in the tokenisation of SentEval's files: `didn 't` for Penn's `did n't`, straight apostrophes."""
     tokens: list[str] = []
     for word in words:
-        if len(word) == 3 and tokens and word.lower() in ("n't", "n’t"):
+        if not word.isascii():
+            word = straighten(word)
+        if len(word) == 3 and tokens and word.lower() == "n't":
             tokens[-1] += word[0]
             word = word[1:]
         parts = word.split()

@@ -68,7 +68,7 @@ def take(tmp_path: Path) -> Iterator[Callable[..., Survey]]:
 
         def take_and_close_later(sentences: list[ParsedSentence], *, seed: int = 0, **options: Any) -> Survey:
             parts = [count_part(sentences[i : i + 500], seed=seed) for i in range(0, len(sentences), 500)]
-            found = take_survey(parts, tmp_path / "annotations", **options)
+            found = take_survey(parts, tmp_path, **options)
             return stack.enter_context(contextlib.closing(found))
 
         yield take_and_close_later

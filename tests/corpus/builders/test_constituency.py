@@ -9,6 +9,8 @@ from probing.corpus.readers import ParsedSentence
 from probing.corpus.readers.brackets import parse_tree
 
 NOT_FINITE = "the main verb is not finite by itself"
+UNCERTAIN = "the subject is a coordination of no certain number"
+AMOUNT = "a noun phrase of time, distance or amount"
 
 
 @pytest.mark.parametrize(
@@ -36,6 +38,16 @@ NOT_FINITE = "the main verb is not finite by itself"
         ("(S (NP (PRP She)) (VP (VBD went) (VP (VBG looking))))", ("PAST", "went")),
         ("(SBARQ (WHNP (WP Who)) (SQ (VP (VBD left))) (. ?))", ("PAST", "left")),
         ("(SINV (VP (VBD came)) (NP (NNP Bob)))", ("PAST", "came")),
+        # with curly apostrophes
+        ("(S (NP (PRP I)) (VP (VBP ’m) (VP (VBG kidding))))", NOT_FINITE),
+        ("(S (NP (PRP It)) (VP (VBZ ’s) (NP (DT a) (NN choice))))", ("PRES", "'s")),
+        ("(S (NP (PRP She)) (VP (VBD did) (RB n’t) (VP (VB go))))", NOT_FINITE),
+        # a parser's mistakes
+        ("(S (NP (PRP She)) (VP (VBZ mumbled)))", "the main verb's tag does not fit its form"),
+        ("(S (NP (PRP She)) (VP (VBD stares)))", "the main verb's tag does not fit its form"),
+        ("(S (NP (PRP She)) (VP (VBD ...)))", "the main verb's tag does not fit its form"),
+        ("(S (NP (PRP She)) (VP (VBZ is) (RB n't) (ADJP (JJ wet))))", ("PRES", "isn")),
+        ("(S (NP (PRP She)) (VP (VBD was) (ADJP (JJ wet))))", ("PAST", "was")),
         ("(FRAG (NP (DT A) (NN day)))", "no main verb"),
         ("(NP (DT A) (NN day))", "no main verb"),
         ("(S (NP (PRP It)) (VP (NP (NN x))))", "no main verb"),
@@ -52,8 +64,19 @@ def test_tense(tree: str, tense: object) -> None:
         ("(S (NP (DT The) (NN dog) (NN house)) (VP (VBZ stands)))", ("NN", "house")),
         ("(S (NP (NP (DT A) (NN heap)) (PP (IN of) (NP (NNS books)))) (VP (VBD fell)))", ("NN", "heap")),
         ("(S (NP (NP (NNS Cats)) (CC and) (NP (DT a) (NN dog))) (VP (VBD fought)))", ("NNS", "cats")),
+        ("(S (NP (NNS Sensations) (CC and) (NN information)) (VP (VBP are)))", ("NNS", "sensations")),
+        ("(S (NP (NP (NNS Sensations)) (CC and) (NP (NN information))) (VP (VBP are)))", ("NNS", "sensations")),
+        ("(S (NP (PRP$ My) (NN mate) (CC and) (NNS children)) (VP (VBP are)))", UNCERTAIN),
+        ("(S (NP (NP (PRP$ My) (NN mate)) (CC and) (NP (PRP$ his) (NNS children))) (VP (VBP are)))", UNCERTAIN),
+        ("(S (NP (NNS Cats) (CC or) (NNS dogs)) (VP (VBP bark)))", ("NNS", "cats")),
+        ("(S (NP (NNS Cats) (CC or) (NN rain)) (VP (VBP fall)))", UNCERTAIN),
+        ("(S (NP (NNS Cats) (, ,) (NN rain) (, ,) (CC and) (NNS dogs)) (VP (VBP fall)))", ("NNS", "cats")),
+        ("(S (NP (DT The) (JJ black) (CC and) (JJ white) (NN cat)) (VP (VBD slept)))", ("NN", "cat")),
+        ("(S (NP (PRP$ Her) (NX (NX (NN cat)) (CC and) (NX (NNS dogs)))) (VP (VBD slept)))", UNCERTAIN),
+        ("(S (NP (NP (DT A) (NN cat)) (, ,) (NP (CD two) (NNS dogs)) (, ,)) (VP (VBD slept)))", ("NN", "cat")),
         ("(S (NP (NP (NNP Bob) (POS 's)) (NNS cats)) (VP (VBD slept)))", ("NNS", "cats")),
         ("(S (NP (EX There)) (VP (VBD was) (NP (DT a) (NN dock))))", ("NN", "dock")),
+        ("(S (NP-SBJ (EX There)) (VP (VBD was) (NP-PRD (DT a) (NN dock))))", ("NN", "dock")),
         ("(S (NP (EX There)) (VP (MD must) (VP (VB be) (NP (NNS ways)))))", ("NNS", "ways")),
         ("(S (NP (DT This) (NN time)) (NP (DT the) (NNS cats)) (VP (VBD slept)))", ("NNS", "cats")),
         ("(S (NP (DT The) (NNS cats)) (NP (JJ last) (NN night)) (VP (VBD slept)))", ("NNS", "cats")),
@@ -87,6 +110,14 @@ def test_subject(tree: str, subject: object) -> None:
         ("(S (NP-SBJ (PRP It)) (VP (VBD fell) (NP-TMP-2 (JJ last) (NN spring))))", "no object"),
         ("(S (NP-SBJ (PRP I)) (VP (VBD saw) (NP-TMP=1 (DT that) (NN spring)) (NP (NNS dogs))))", ("NNS", "dogs")),
         ("(S (NP-SBJ (PRP I)) (VP (VBD saw) (NP (NNS dogs)) (NP-LOC (NN home))))", ("NNS", "dogs")),
+        ("(S (NP-SBJ (PRP He)) (VP (VBD proved) (NP-PRD (DT a) (NN liar))))", "no object"),
+        # and without functions, by their nouns
+        ("(S (NP (PRP We)) (VP (VBD tried) (NP (QP (CD two) (TO to) (CD three)) (NNS times))))", AMOUNT),
+        ("(S (NP (PRP They)) (VP (VBD lost) (NP (CD three) (NNS goals)) (PP (TO to) (NP (CD two)))))", AMOUNT),
+        ("(S (NP (NNS Sales)) (VP (VBD rose) (NP (CD 11) (NN %))))", "the object is no noun"),
+        ("(S (NP (PRP We)) (VP (VBD went) (NP (NN home))))", AMOUNT),
+        ("(S (NP (PRP I)) (VP (VBD made) (NP (PRP$ my) (NN debut)) (NP (DT this) (NN fall))))", ("NN", "debut")),
+        ("(S (NP (PRP It)) (VP (VBZ ’s) (NP (DT a) (JJ big) (NN choice))))", "the main verb takes no object"),
         # a comma begins something else
         ("(S (NP (PRP I)) (VP (VBD saw) (NP (NNS dogs)) (, ,) (NP (PRP$ my) (NN mouth))))", ("NNS", "dogs")),
         ("(S (NP (PRP It)) (VP (VBZ is) (NP (DT a) (NN dog))))", "the main verb takes no object"),

@@ -23,54 +23,7 @@ def annotate(text: str) -> Annotations:
     )
 
 
-PAST, PRES = "Tense=Past/VerbForm=Fin", "Tense=Pres/VerbForm=Fin"
-ACTIVE, CONDITIONAL = "Tense=Past/VerbForm=Part/Voice=Act", "Mood=Cnd/VerbForm=Fin"
-
-
-@pytest.mark.parametrize(
-    ("text", "tense"),
-    [
-        (f"She/PRON/2/nsubj Left/VERB/0/root/{PAST}", ("PAST", "left")),
-        (f"She/PRON/2/nsubj leaves/VERB/0/root/{PRES}", ("PRES", "leaves")),
-        ("Elle/PRON/2/nsubj partait/VERB/0/root/Tense=Imp/VerbForm=Fin", ("PAST", "partait")),
-        ("Elle/PRON/2/nsubj partira/VERB/0/root/Tense=Fut/VerbForm=Fin", "the main verb has no tense"),
-        (f"She/PRON/3/nsubj is/AUX/3/cop/{PRES} happy/ADJ/0/root", ("PRES", "is")),
-        (f"She/PRON/3/nsubj was/AUX/3/aux/{PAST} going/VERB/0/root/Tense=Pres/VerbForm=Part", ("PAST", "was")),
-        (f"It/PRON/3/nsubj is/AUX/3/aux:pass/{PRES} done/VERB/0/root/Tense=Past/VerbForm=Part", ("PRES", "is")),
-        (
-            f"She/PRON/3/nsubj has/AUX/3/aux/{PRES} gone/VERB/0/root/Tense=Past/VerbForm=Part",
-            "a past participle with a present auxiliary",
-        ),
-        ("Gone/VERB/0/root/Tense=Past/VerbForm=Part", "the main verb is a participle"),
-        # a participle that is the ordinary past
-        (f"Muž/NOUN/2/nsubj Přišel/VERB/0/root/{ACTIVE}", ("PAST", "přišel")),
-        (f"Muž/NOUN/3/nsubj byl/AUX/3/cop/{ACTIVE} doma/ADV/0/root", ("PAST", "byl")),
-        (
-            f"Přišel/VERB/0/root/{ACTIVE} jsem/AUX/1/aux/{PRES} domů/ADV/1/advmod",
-            "a past participle with a present auxiliary",
-        ),
-        (f"Byl/AUX/3/cop/{ACTIVE} jsem/AUX/3/aux/{PRES} doma/ADV/0/root", "a past participle with a present auxiliary"),
-        (f"Přišel/VERB/0/root/{ACTIVE} by/AUX/1/aux/{CONDITIONAL} domů/ADV/1/advmod", "the main verb has no tense"),
-        (f"Přišedší/ADJ/2/amod/{ACTIVE} muž/NOUN/0/root", "the main verb has no tense"),
-        # a present auxiliary that makes a future, and one that does not
-        (
-            f"Er/PRON/3/nsubj wird/AUX/3/aux/{PRES} kommen/VERB/0/root/VerbForm=Inf",
-            "an infinitive with a present auxiliary",
-        ),
-        (
-            f"Er/PRON/3/nsubj wird/AUX/3/aux/{PRES} krank/ADJ/0/root sein/AUX/3/cop/VerbForm=Inf",
-            "an infinitive with a present auxiliary",
-        ),
-        (f"Er/PRON/3/nsubj wird/AUX/3/aux:pass/{PRES} gesehen/VERB/0/root/VerbForm=Part", ("PRES", "wird")),
-        (f"She/PRON/3/nsubj does/AUX/3/aux/{PRES} sleep/VERB/0/root/VerbForm=Inf", ("PRES", "does")),
-        (f"She/PRON/3/nsubj did/AUX/3/aux/{PAST} sleep/VERB/0/root/VerbForm=Inf", ("PAST", "did")),
-        ("Go/VERB/0/root/Mood=Imp/VerbForm=Fin", "the main verb has no tense"),
-        ("She/PRON/2/nsubj left/VERB/0/root/Tense=Past", ("PAST", "left")),
-        ("A/X/0/root B/X/0/root", "several roots"),
-    ],
-)
-def test_tense(text: str, tense: object) -> None:
-    assert annotate(text).tense == tense
+WITH_NUMERAL = "the subject is a singular with a numeral"
 
 
 @pytest.mark.parametrize(
@@ -81,10 +34,45 @@ def test_tense(text: str, tense: object) -> None:
         ("Dogs/NOUN/2/nsubj bark/VERB/0/root", "the subject has no number"),
         ("Bob/PROPN/2/nsubj/Number=Sing left/VERB/0/root", "the subject is no common noun"),
         ("Go/VERB/0/root", "no subject"),
+        # `the answer is that dogs bark`: the subject of the sentence and that of the clause in it
+        ("Dog/NOUN/3/nsubj:outer/Number=Sing Dogs/NOUN/3/nsubj/Number=Plur bark/VERB/0/root", "several subjects"),
+        (
+            "İki/NUM/2/nummod adam/NOUN/3/nsubj/Number=Sing geldi/VERB/0/root",
+            "the subject is a singular with a numeral",
+        ),
+        ("Two/NUM/2/nummod men/NOUN/3/nsubj/Number=Plur came/VERB/0/root", ("NNS", "men")),
     ],
 )
 def test_subject(text: str, subject: object) -> None:
     assert annotate(text).subject == subject
+
+
+UNCERTAIN = "the subject is a coordination of no certain number"
+
+
+@pytest.mark.parametrize(
+    ("nouns", "subject"),
+    [
+        (("Plur", "and", "Plur"), ("NNS", "a")),
+        (("Plur", "and", "Sing"), ("NNS", "a")),
+        (("Plur", "und", "Sing"), ("NNS", "a")),
+        (("Plur", "or", "Plur"), ("NNS", "a")),
+        (("Plur", "or", "Sing"), UNCERTAIN),
+        # no word form shows the plural
+        (("Sing", "and", "Sing"), UNCERTAIN),
+        (("Sing", "and", "Plur"), UNCERTAIN),
+        (("Sing", "or", "Sing"), UNCERTAIN),
+    ],
+)
+def test_a_coordination_is_plural_if_it_is_certain_and_its_first_noun_shows_it(
+    nouns: tuple[str, str, str], subject: object
+) -> None:
+    first, conjunction, second = nouns
+    text = f"A/NOUN/4/nsubj/Number={first} {conjunction}/CCONJ/3/cc B/NOUN/1/conj/Number={second} came/VERB/0/root"
+    assert annotate(text).subject == subject
+    assert annotate(text.replace("nsubj", "obj")).object == (
+        subject if subject != UNCERTAIN else UNCERTAIN.replace("subject", "object")
+    )
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 
@@ -11,7 +13,7 @@ import pytest
 
 from probing.corpus.builders import build
 from probing.corpus.builders.constituency import extract
-from probing.corpus.builders.odd_man_out import _Bigrams, find_neighbours
+from probing.corpus.builders.odd_man_out import RANGES, _Bigrams, find_neighbours
 from probing.corpus.readers import ParsedSentence
 from probing.corpus.readers.brackets import parse_tree
 
@@ -25,10 +27,7 @@ def test_neighbours_at_the_edges() -> None:
 def bigrams(sentences: list[str], forms: dict[str, str]) -> _Bigrams:
     found = _Bigrams(forms, dict.fromkeys(forms, 1))
     for text in sentences:
-        tokens = tuple(text.split())
-        for place, token in enumerate(tokens):
-            if token in forms:
-                found.add(tokens, place)
+        found.add(tuple(text.split()))
     found.close()
     return found
 
@@ -100,6 +99,38 @@ def test_no_sentence_is_in_both_versions(rows: Rows) -> None:
                 *(index.get((*tokens[:place], None, *tokens[place + 1 :]), set()) for place in range(len(tokens)))
             )
             assert len(sources) > 1 or sources.isdisjoint(originals)
+
+
+def test_bigrams_stay_in_their_ranges_over_the_whole_corpus(
+    make_corpus: Callable[[int, int], list[ParsedSentence]], tmp_path: Path
+) -> None:
+    corpus = make_corpus(8, 4000)
+    # Sentences that are too short, and words under another tag, change the counts.
+    dogs = [token for sentence in corpus[:50] for token in sentence.tokens[1:2]]
+    corpus += [parse_tree(f"(NP (DT the) (JJ {word}))") for word in dogs for _ in range(12)]
+    build(corpus, tmp_path, train=400, dev=40, test=40, tasks=["SOMO"])
+    counts = Counter(pair for sentence in corpus for pair in pairwise(("", *sentence.tokens, "")))
+    index = one_word_off([sentence for sentence in corpus if len(sentence.tokens) >= 5])
+    checked = 0
+    for line in (tmp_path / "odd_man_out.txt").read_text(encoding="utf-8").splitlines():
+        _, label, text = line.split("\t")
+        tokens = tuple(text.split())
+        if label == "C":
+            found = [
+                find_ranges(counts, tokens, place) == find_ranges(counts, source, place)
+                for place in range(len(tokens))
+                for source in index.get((*tokens[:place], None, *tokens[place + 1 :]), ())
+                if source != tokens
+            ]
+            checked += 1
+            assert any(found)
+    assert checked == 240
+
+
+def find_ranges(counts: Counter[tuple[str, str]], tokens: tuple[str, ...], place: int) -> list[int]:
+    """Return the ranges of frequency of the bigrams before and after a position."""
+    before, after = find_neighbours(tokens, place)
+    return [bisect_right(RANGES, counts[pair]) for pair in ((before, tokens[place]), (tokens[place], after))]
 
 
 def test_labels_are_balanced(rows: Rows) -> None:

@@ -42,9 +42,15 @@ def test_counts(take: Take) -> None:
     long = parse_tree("(S " + "(NN x) " * 29 + ")")
     short = parse_tree("(S (NP (NNS Dogs)) (VP (VBP bark)) (. .))")
     good = parse_tree("(S (NP (NNS Dogs)) (VP (VBP chase) (NP (DT the) (NN Dogs))) (. .))")
-    found = take([long, short, good, good], seed=0)
-    assert (found.sentences, found.kept, found.tokens) == (4, 2, 42)
-    assert found.dropped == {"longer than 28 tokens": 1, "shorter than 5 tokens": 1}
+    masked = parse_tree("(S (NP (NN ____)) (VP (VBD ___) (NP (DT __) (NN _____))) (. .))")
+    found = take([long, short, good, good, masked], seed=0)
+    assert (found.sentences, found.kept, found.tokens) == (5, 2, 42)
+    assert found.dropped == {
+        "longer than 28 tokens": 1,
+        "shorter than 5 tokens": 1,
+        "without words: masked text, numbers or signs": 1,
+    }
+    assert list(found.other_sentences()) == [long.tokens, short.tokens]
     assert (found.forms["Dogs"], found.initials["Dogs"], found.folded["dogs"]) == (2, 3, 5)
     assert found.words == {("Dogs", "NNS"): 2, ("chase", "VBP"): 2, ("Dogs", "NN"): 2}
     assert found.targets["subject"] == {("NNS", "dogs"): 2}
@@ -79,6 +85,7 @@ def test_a_table_of_counts_forgets_the_rarest_when_it_grows_too_large(
     found = take(make_corpus(0, 1000), seed=0)
     assert len(found.forms) <= 10
     assert found.forms["the"] > 1000
+    assert found.forgotten > 0
 
 
 def test_kinds_of_trees_do_not_mix(take: Take) -> None:
@@ -96,5 +103,5 @@ def test_a_failed_survey_leaves_no_file(make_corpus: Corpus, tmp_path: Path) -> 
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        survey.take_survey(stop(), tmp_path / "annotations")
+        survey.take_survey(stop(), tmp_path)
     assert list(tmp_path.iterdir()) == []

@@ -100,7 +100,7 @@ def test_labels_lose_functions_and_indices(label: str, plain: str) -> None:
         ("NP-EXT-2", "NP-ADV"),
         ("NP-LOC-CLR=1", "NP-ADV"),
         ("NP-SBJ-TMP", "NP"),
-        ("NP-PRD", "NP"),
+        ("NP-PRD", "NP-ADV"),
         ("NP-1", "NP"),
         ("PP-TMP", "PP"),
         ("ADVP-LOC", "ADVP"),

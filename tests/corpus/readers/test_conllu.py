@@ -44,6 +44,16 @@ def test_words_that_lie_side_by_side_stay_apart() -> None:
     assert sentence.heads == (4, 4, 4, 0)
 
 
+def test_a_curly_apostrophe_does_not_make_a_contraction() -> None:
+    sentence = parse_block(block("1-2 didn’t _ _ _", "1 did AUX 3 aux", "2 n't PART 3 advmod", "3 go VERB 0 root"))
+    assert sentence.tokens == ("didn", "'t", "go")
+
+
+def test_a_contraction_with_an_auxiliary_has_no_tense() -> None:
+    rows = ["1-2 geliyordu _ _ _", "1 geliyo VERB 0 root Tense=Pres|Mood=Ind", "2 idi AUX 1 cop Tense=Past"]
+    assert parse_block(block(*rows)).features == ({"Mood": "Ind"},)
+
+
 def test_a_contraction_stays_one_token_in_the_place_of_its_head() -> None:
     sentence = parse_block(
         block(

@@ -135,6 +135,9 @@ def test_text_that_is_not_utf8_is_an_error_with_its_place(tmp_path: Path) -> Non
         ("You ca n't wo N'T", "You can 't woN 'T"),
         ("he 'd say Bob 's", "he 'd say Bob 's"),
         ("n't", "n't"),
+        # apostrophes of any form
+        ("I did n’t go , it ’s Bob ’s", "I didn 't go , it 's Bob 's"),
+        ("l’ homme ʼem rock‘n’roll ’ “ a ’", "l' homme 'em rock'n'roll ’ “ a ’"),
     ],
 )
 def test_tokens_are_those_of_sentevals_files(words: str, tokens: str) -> None:
