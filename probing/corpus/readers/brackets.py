@@ -12,7 +12,7 @@ import re
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from probing.corpus.readers.parsed_text import BadTreeError, NumberedLines, Parse, ParsedSentence, Tree, tokenise
 
@@ -50,6 +50,9 @@ def read_brackets(lines: NumberedLines) -> Iterator[tuple[int, Parse]]:
             line = line.rpartition("\t")[2]
         elif line.startswith("*x*"):  # the copyright header of the Penn Treebank's Brown files
             continue
+        if not opened.depth and _is_whole_tree(line):
+            yield number, partial(parse_tree, line)
+            continue
         if opened.depth and (tabular or _OUTER.match(line)):
             yield opened.start, _refuse("brackets are not balanced: one is never closed")
             opened = _OpenTree()
@@ -58,6 +61,11 @@ def read_brackets(lines: NumberedLines) -> Iterator[tuple[int, Parse]]:
             yield opened.start, _refuse("brackets are not balanced: one is never closed")
             queue.put_back(opened.resume())
             opened = _OpenTree()
+
+
+def _is_whole_tree(line: str) -> bool:
+    """Return whether a line is one tree, as far as can be seen quickly: (ROOT …), balanced, and no second one."""
+    return line.startswith("(ROOT") and line.count("(") == line.count(")") and line.find("(ROOT", 1) < 0
 
 
 class Boundaries:
@@ -114,7 +122,7 @@ class _OpenTree:
     """The tree that is being read: its lines so far and the number of brackets that are open."""
 
     def __init__(self) -> None:
-        self.depth = self.deepest = self.size = self.start = 0
+        self.depth = self.size = self.start = 0
         self.lines: list[_OpenLine] = []
 
     def add(self, number: int, line: str) -> Iterator[tuple[int, Parse]]:
@@ -127,7 +135,6 @@ class _OpenTree:
                     yield from _refuse_text(number, line[end : match.start()])
                     self.start, begin, before, lowest = number, match.start(), 0, math.inf
                 self.depth += 1
-                self.deepest = max(self.deepest, self.depth)
             elif self.depth:
                 self.depth -= 1
                 lowest = min(lowest, self.depth)
@@ -145,10 +152,9 @@ class _OpenTree:
 
     def _complete(self, last_line: str) -> Parse:
         text = "".join(line.text for line in self.lines) + last_line
-        depth = self.deepest
-        self.deepest = self.size = 0
+        self.size = 0
         self.lines = []
-        return lambda: parse_tree(text, depth)
+        return partial(parse_tree, text)
 
     def resume(self) -> list[tuple[int, str]]:
         """Return the lines to read again after the tree is given up: from the first that begins a closed bracket."""
@@ -173,10 +179,8 @@ def _refuse(reason: str) -> Parse:
     return parse
 
 
-def parse_tree(text: str, depth: int = 0) -> ParsedSentence:
-    """Return the sentence of one balanced bracket; `depth` is the nesting of its brackets."""
-    if depth > MAX_DEPTH:
-        raise BadTreeError(f"brackets are nested deeper than {MAX_DEPTH}")
+def parse_tree(text: str) -> ParsedSentence:
+    """Return the sentence of one balanced bracket."""
     tags: list[str] = []
     words: list[str] = []
     tree = _parse(text, tags, words)
@@ -210,6 +214,8 @@ def _parse(text: str, tags: list[str], words: list[str]) -> Tree | None:
             words.append(word)
             children.append((tag, word))
         elif closed:
+            if not open_labels:
+                raise BadTreeError("brackets are not balanced: one is closed that was never opened")
             name = _name_phrase(open_labels.pop())
             if children:
                 open_children[-1].append((name, tuple(children)))
@@ -225,6 +231,10 @@ def _parse(text: str, tags: list[str], words: list[str]) -> Tree | None:
             open_labels.append(label)
             open_children.append(children)
             children = []
+            if len(open_labels) > MAX_DEPTH:
+                raise BadTreeError(f"brackets are nested deeper than {MAX_DEPTH}")
+    if open_labels or len(children) > 1:
+        raise BadTreeError("brackets are not balanced: one is closed too early or never")
     return children[0] if children else None
 
 

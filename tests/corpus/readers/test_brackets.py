@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from nltk.tree import Tree as NltkTree
 
 from probing.corpus.readers import BadTreeError, ParsedSentence, Tree, read_sentences
 from probing.corpus.readers.brackets import parse_tree, read_brackets, strip_label
@@ -175,6 +176,35 @@ def test_no_text_breaks_the_reader(text: str) -> None:
             assert parse().tokens
 
 
-def test_depth_is_checked_before_a_tree_is_parsed() -> None:
+def test_deep_trees_are_refused() -> None:
+    deepest = "(NP " * 249 + "(NN x)" + ")" * 249
+    assert parse_tree(deepest).tokens == ("x",)
     with pytest.raises(BadTreeError, match="brackets are nested deeper than 250"):
-        parse_tree("(NN x)", depth=251)
+        parse_tree(f"(NP (NP {deepest}))")
+
+
+@pytest.mark.parametrize("line", ["(ROOT (S (X x))) ) (", "(ROOT (X x)) (Y y)", "(ROOT ((X x)", "(ROOT (X x)) )( "])
+def test_a_line_that_looks_like_one_tree_is_refused(line: str) -> None:
+    with pytest.raises(BadTreeError, match="brackets are not balanced"):
+        list(read(line + "\n"))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_the_reader_agrees_with_nltk(data: st.DataObject) -> None:
+    words = st.sampled_from(["a", "dog", "-LRB-", "and\\/or", "*T*-1", "$", "n't", "0"])
+    labels = st.sampled_from(["S", "NP-SBJ-1", "VP", "-NONE-", "NN", ".", "PRP$", "NP=2", "ADJP|X"])
+    leaves = st.tuples(labels, words).map(lambda leaf: f"({leaf[0]} {leaf[1]})")
+    trees = st.recursive(
+        leaves, lambda inner: st.tuples(labels, st.lists(inner, min_size=1)).map(lambda t: f"({t[0]} {' '.join(t[1])})")
+    )
+    text = data.draw(trees)
+    found = [(strip_label(tag), word) for word, tag in NltkTree.fromstring(text).pos() if tag != "-NONE-"]
+    with contextlib.suppress(BadTreeError):
+        sentence = parse_tree(text)
+        assert list(sentence.tags) == [tag for tag, _ in found]
+        assert "".join(sentence.tokens) == "".join(
+            {"-LRB-": "("}.get(word) or word.replace("\\/", "/").replace("\\*", "*") for _, word in found
+        )
+        return
+    assert not found, "only a tree without words is refused"
