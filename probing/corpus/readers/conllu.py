@@ -8,16 +8,26 @@ is its auxiliary, the token has no tense.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from itertools import groupby
-from typing import Any
 
 from probing.corpus.readers.parsed_text import BadTreeError, NumberedLines, Parse, ParsedSentence, straighten, tokenise
 
 MAX_CHARACTERS = 1 << 22
 """Longest block: a sentence of ten thousand words is shorter, and parsing takes fifty times the memory."""
+FIELDS, LEAST_FIELDS = 10, 8
+"""Number of fields of a line, and the number up to the relation, of which files without the last two make do."""
+MAX_FEATURES = 4096
+"""Number of sets of features that are remembered."""
+MAX_DIGITS = 9
+"""Largest number of digits of a head: no sentence is that long."""
+_SPACES = re.compile(r"\t| {2,}")
+"""Separator of fields in files whose tabs have become spaces."""
+_RANGE = re.compile(r"(\d{1,9})-(\d{1,9})")
+_EMPTY_NODE = re.compile(r"\d+\.\d+")
 
 
 def read_blocks(lines: NumberedLines) -> Iterator[tuple[int, Parse]]:
@@ -50,40 +60,64 @@ class _Word:
     tag: str
     head: int
     relation: str
-    features: dict[str, str]
+    features: Mapping[str, str]
+
+
+Range = tuple[int, int, str]
+"""A multiword token: its first and last word, and its form."""
 
 
 def parse_block(block: str) -> ParsedSentence:
     """Return the sentence of one CoNLL-U block."""
-    import conllu
-    from conllu.exceptions import ParseException
-
-    try:
-        rows = [row for sentence in conllu.parse(block) for row in sentence]
-    except (ParseException, ValueError) as error:
-        raise BadTreeError(f"not CoNLL-U ({str(error).splitlines()[0]})") from None
-    words = [_read_word(row) for row in rows if isinstance(row["id"], int)]
+    words, ranges = _read_rows(block)
     if not words:
         raise BadTreeError("a block without words")
-    if [row["id"] for row in rows if isinstance(row["id"], int)] != list(range(1, len(words) + 1)):
-        raise BadTreeError("the words are not numbered 1, 2, 3, …")
     depths = _measure_depths([word.head for word in words])
-    words = _join(words, depths, [row for row in rows if isinstance(row["id"], tuple) and row["id"][1] == "-"])
-    _measure_depths([word.head for word in words])
+    if ranges:
+        words = _join(words, depths, ranges)
+        _measure_depths([word.head for word in words])
     return ParsedSentence(
         tokens=tokenise([word.form for word in words]),
-        tags=tuple(word.tag for word in words),
-        heads=tuple(word.head for word in words),
-        relations=tuple(word.relation for word in words),
-        features=tuple(word.features for word in words),
+        tags=tuple([word.tag for word in words]),
+        heads=tuple([word.head for word in words]),
+        relations=tuple([word.relation for word in words]),
+        features=tuple([word.features for word in words]),
     )
 
 
-def _read_word(row: Any) -> _Word:
-    if row.get("head") is None or row.get("deprel") in (None, "", "_"):
-        raise BadTreeError(f"word {row['id']} has no head or no relation")
-    features = {str(name): str(value) for name, value in (row.get("feats") or {}).items() if value is not None}
-    return _Word(row["form"], row.get("upos") or "X", row["head"], row["deprel"], features)
+def _read_rows(block: str) -> tuple[list[_Word], list[Range]]:
+    """Return the words and the multiword tokens of a block; comments and empty nodes are passed over."""
+    words: list[_Word] = []
+    ranges: list[Range] = []
+    for line in block.split("\n"):
+        if line.startswith("#") or not line.strip():
+            continue
+        fields = line.split("\t")
+        if len(fields) < FIELDS:
+            fields = _SPACES.split(line.strip())
+        if len(fields) < LEAST_FIELDS:
+            raise BadTreeError(f"not CoNLL-U (a line with {len(fields)} fields, expected {FIELDS})")
+        number, form, _, tag, _, features, head, relation = fields[:LEAST_FIELDS]
+        if number.isdecimal():
+            if number != str(len(words) + 1):
+                raise BadTreeError("the words are not numbered 1, 2, 3, …")
+            if not head.isdecimal() or relation in ("", "_"):
+                raise BadTreeError(f"word {number} has no head or no relation")
+            if len(head) > MAX_DIGITS:
+                raise BadTreeError(f"a head ({head[:MAX_DIGITS]}…) outside of the sentence")
+            tag = "X" if tag in ("", "_") else tag
+            words.append(_Word(form, tag, int(head), relation, _read_features(features)))
+        elif (match := _RANGE.fullmatch(number)) is not None:
+            ranges.append((int(match[1]), int(match[2]), form))
+        elif _EMPTY_NODE.fullmatch(number) is None:
+            raise BadTreeError(f"not CoNLL-U ({number!r} is not the number of a word)")
+    return words, ranges
+
+
+@lru_cache(MAX_FEATURES)
+def _read_features(text: str) -> Mapping[str, str]:
+    pairs = (pair.partition("=") for pair in text.split("|")) if text not in ("", "_") else ()
+    return {name: value for name, _, value in pairs if value}
 
 
 def _measure_depths(heads: list[int]) -> list[int]:
@@ -106,13 +140,12 @@ def _measure_depths(heads: list[int]) -> list[int]:
     return [depths[place] for place in range(1, len(heads) + 1)]
 
 
-def _join(words: list[_Word], depths: list[int], ranges: list[Any]) -> list[_Word]:
+def _join(words: list[_Word], depths: list[int], ranges: list[Range]) -> list[_Word]:
     """Return the words, those of each multiword token that is spelled differently replaced by that token."""
     place_of = list(range(len(words) + 1))
     joined = dict(enumerate(words, 1))
     taken: set[int] = set()
-    for row in ranges:
-        first, _, last = row["id"]
+    for first, last, form in ranges:
         if not 1 <= first < last <= len(words):
             raise BadTreeError(f"a multiword token {first}-{last} outside of the sentence")
         inside = range(first, last + 1)
@@ -120,13 +153,13 @@ def _join(words: list[_Word], depths: list[int], ranges: list[Any]) -> list[_Wor
             raise BadTreeError(f"a multiword token {first}-{last} that overlaps with another one")
         taken.update(inside)
         spelled = "".join(words[place - 1].form for place in inside)
-        if straighten(spelled).lower() == straighten(row["form"]).lower():
+        if straighten(spelled).lower() == straighten(form).lower():
             continue
         top = min(inside, key=lambda place: depths[place - 1])
         features = words[top - 1].features
         if any(words[place - 1].relation.partition(":")[0] in ("aux", "cop") for place in inside if place != top):
             features = {name: value for name, value in features.items() if name != "Tense"}
-        joined[first] = replace(words[top - 1], form=row["form"], features=features)
+        joined[first] = replace(words[top - 1], form=form, features=features)
         for place in inside:
             place_of[place] = first
             if place > first:

@@ -6,6 +6,7 @@ import itertools
 import tracemalloc
 from collections.abc import Sequence
 
+import conllu as conllu_package
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -208,3 +209,36 @@ def test_a_block_without_end_is_not_kept_in_memory(monkeypatch: pytest.MonkeyPat
     with pytest.raises(BadTreeError, match="^a block of more than 1 MiB$"):
         refused()
     assert parse().tokens == ("w",)
+
+
+@settings(deadline=None)
+@given(heads(), st.data())
+def test_the_reader_agrees_with_the_conllu_package(heads: Sequence[int], data: st.DataObject) -> None:
+    sets = st.sampled_from(["_", "Number=Sing", "Mood=Ind|Tense=Past", "Foreign=Yes|Typo=Yes", "Case=Acc,Dat"])
+    tags = st.sampled_from(["NOUN", "VERB", "_", "PUNCT"])
+    rows = [f"{n} w{n} {data.draw(tags)} {head} {'dep' if head else 'root'}" for n, head in enumerate(heads, 1)]
+    text = block(*[f"{row} {data.draw(sets)}" for row in rows])
+    (expected,) = conllu_package.parse(text)
+    found = parse_block(text)
+    assert found.heads == tuple(row["head"] for row in expected)
+    assert found.tags == tuple(row["upos"] or "X" for row in expected)
+    assert [dict(features) for features in found.features or ()] == [row["feats"] or {} for row in expected]
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ("1\tDogs\t_\tNOUN", r"not CoNLL-U \(a line with 4 fields, expected 10\)"),
+        ("x\tDogs\t_\tNOUN\t_\t_\t0\troot\t_\t_", r"not CoNLL-U \('x' is not the number of a word\)"),
+        ("01\tDogs\t_\tNOUN\t_\t_\t0\troot\t_\t_", "the words are not numbered 1, 2, 3, …"),
+        ("1\tDogs\t_\tNOUN\t_\t_\t9999999999\troot\t_\t_", r"a head \(999999999…\) outside of the sentence"),
+        ("1\tDogs\t_\tNOUN\t_\t_\t0\t_\t_\t_", "word 1 has no head or no relation"),
+    ],
+)
+def test_a_row_that_breaks_the_format_is_refused(row: str, reason: str) -> None:
+    with pytest.raises(BadTreeError, match=reason):
+        parse_block(row + "\n")
+
+
+def test_fields_may_be_separated_by_spaces() -> None:
+    assert parse_block("1  Dogs  _  NOUN  _  _  0  root  _  _\n").tokens == ("Dogs",)
