@@ -177,7 +177,9 @@ def hostile(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("program", [["probe"], ["python", "-m", "probing"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "program", [["probe"], ["python", "-m", "probing"], ["python", str(ROOT / "cli.py")]], ids=["probe", "-m", "cli.py"]
+)
 def test_no_code_of_the_current_folder_is_run(hostile: Path, program: list[str]) -> None:
     """Two cells in processes of their own: Python starts these with the current folder on its path."""
     first, *rest = program
