@@ -1,5 +1,10 @@
 """A linguistic probing benchmark suite, which asks what a sentence encoder knows about language."""
 
+import sys
+
+if sys.argv[:1] == ["-m"] and not sys.flags.safe_path:  # as long as `python -m probing` imports this package
+    del sys.path[0]  # the current folder, whose modules may be of unknown origin
+
 import importlib
 from typing import TYPE_CHECKING, Any
 

@@ -164,7 +164,8 @@ def test_names_in_records_are_no_markup_in_the_page(tmp_path: Path, make_record,
     assert "onerror=alert(1)" in page  # it is told, as text
 
 
-HOSTILE = ("joblib", "threading", "torch", "numpy", "json", "multiprocessing", "click", "msgspec", "pickle", "socket")
+INSTALLED = ("joblib", "torch", "numpy", "click", "msgspec", "pandas", "scipy", "rich", "filelock", "safetensors")
+HOSTILE = (*sorted(sys.stdlib_module_names), *INSTALLED)
 
 
 @pytest.fixture
@@ -177,7 +178,9 @@ def hostile(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("program", [["probe"], ["python", "-m", "probing"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "program", [["probe"], ["python", "-m", "probing"], ["python", str(ROOT / "cli.py")]], ids=["probe", "-m", "cli.py"]
+)
 def test_no_code_of_the_current_folder_is_run(hostile: Path, program: list[str]) -> None:
     """Two cells in processes of their own: Python starts these with the current folder on its path."""
     first, *rest = program

@@ -34,12 +34,11 @@ def list_cache(results: Path) -> None:
     from probing.experiments.cleanup import describe_leftovers
 
     headers = ["encoder", "task", "sentences", "dim", "layers", "kept as", "MB", "key"]
-    click.echo(tabulate(escape_rows(describe_cached()), headers, floatfmt=".1f", disable_numparse=TEXTS))
-    if rows := describe_leftovers(results):
-        click.echo(
-            "\n"
-            + tabulate(escape_rows(rows), ["kind", "what", "MB", "folder"], floatfmt=".1f", disable_numparse=[0, 1, 3])
-        )
+    vectors = escape_rows(describe_cached())
+    click.echo(tabulate(vectors, headers, floatfmt=".1f", disable_numparse=TEXTS if vectors else False))
+    if others := escape_rows(describe_leftovers(results)):
+        headers = ["kind", "what", "MB", "folder"]
+        click.echo("\n" + tabulate(others, headers, floatfmt=".1f", disable_numparse=[0, 1, 3]))
 
 
 @cache.command("clear")

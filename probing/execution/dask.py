@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import logging
+import pydoc
+import threading
 import uuid
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +18,14 @@ import torch
 
 from probing.display import Status
 from probing.errors import ProbingError
-from probing.execution.node import SECONDS_TO_CONNECT, check_reachable, run_on_node
+from probing.execution.node import (
+    SECONDS_TO_ANSWER,
+    SECONDS_TO_CONNECT,
+    VERSIONS,
+    check_reachable,
+    check_versions,
+    run_on_node,
+)
 from probing.execution.shipping import Packer
 from probing.execution.work import RunWork, Slots
 
@@ -48,10 +58,14 @@ class DaskCluster:
             slots = _DaskTasks(client, self, topic, run_work, packer)
             try:
                 yield slots
+            except (OSError, RuntimeError, CancelledError):
+                slots.check_scheduler()
+                raise
             finally:
-                with contextlib.suppress(OSError):  # the scheduler has died
-                    client.cancel(list(slots.begun.values()), force=True)
-                    files.close()
+                if client.status == "running":
+                    with contextlib.suppress(OSError):  # the scheduler dies at this moment
+                        client.cancel(list(slots.begun.values()), force=True)
+                        files.close()
 
     @contextmanager
     def _connected(self) -> Iterator[Any]:
@@ -64,7 +78,7 @@ class DaskCluster:
             client = distributed.Client(self.address, set_as_default=False, timeout=10)
         except (OSError, ValueError) as error:
             raise ProbingError(f"--backend dask: no Dask scheduler at {self.address} ({error})") from None
-        with contextlib.closing(client):
+        with _silenced(), _closing(client):
             try:
                 client.wait_for_workers(1, timeout=SECONDS_TO_CONNECT)
             except TimeoutError:
@@ -72,6 +86,7 @@ class DaskCluster:
                     f"--backend dask: the scheduler at {self.address} has no workers. "
                     f"Start some: `dask worker {self.address}`"
                 ) from None
+            _check_machines(client)
             yield client
 
 
@@ -92,7 +107,19 @@ class _DaskTasks:
         there = len(self._find_workers())
         return min(there, self.cluster.limit or there)
 
+    def check_scheduler(self) -> None:
+        """Raise an error if the scheduler has died; its client would wait for it without end."""
+        if self.client.status != "running":
+            raise self._describe_loss()
+
+    def _describe_loss(self) -> ProbingError:
+        return ProbingError(
+            f"--backend dask: the scheduler at {self.cluster.address} has gone. Finished cells and checkpoints are "
+            "kept: start it, then the same command again"
+        )
+
     def _find_workers(self) -> list[str]:
+        self.check_scheduler()
         gpus, workers = self.cluster.gpus_per_cell, self.client.scheduler_info(n_workers=-1)["workers"]
         chosen = [name for name, about in workers.items() if about["resources"].get("GPU", 0) >= gpus]
         if workers and not chosen:
@@ -124,7 +151,10 @@ class _DaskTasks:
     def _pass_on(self, done: Any, future: Future[Any]) -> None:
         self.begun.pop(future, None)
         self.busy.pop(future, None)
-        error = done.exception() if done.status in ("finished", "error") else LostFileError(done.key)
+        if done.status in ("finished", "error"):
+            error = done.exception()
+        else:
+            error = LostFileError(done.key) if self.client.status == "running" else self._describe_loss()
         if error is None:
             future.set_result(done.result())
         else:
@@ -134,6 +164,66 @@ class _DaskTasks:
         from distributed.scheduler import KilledWorker
 
         return isinstance(error, (KilledWorker, LostFileError))
+
+
+def _check_machines(client: Any) -> None:
+    """Ask the scheduler and all workers for their versions; a function of Python itself is found everywhere."""
+
+    def ask() -> dict[str, dict[str, Any]]:
+        answers: dict[str, dict[str, Any]] = {}
+        for name in VERSIONS:
+            found = client.run(pydoc.locate, name, on_error="return")
+            answers[name] = {f"worker {worker}": answer for worker, answer in found.items()}
+        answers["probing.__version__"]["the scheduler"] = client.run_on_scheduler(pydoc.locate, "probing.__version__")
+        return answers
+
+    waiting: Future[dict[str, dict[str, Any]]] = Future()
+    threading.Thread(target=_fulfil, args=(waiting, ask), name="dask versions", daemon=True).start()
+    try:
+        answers = waiting.result(timeout=SECONDS_TO_ANSWER)
+    except TimeoutError:
+        raise ProbingError(
+            f"--backend dask: the workers do not say within {SECONDS_TO_ANSWER:g} s what is installed there. "
+            "Are they alive?"
+        ) from None
+    except (OSError, RuntimeError, ValueError, ImportError, pydoc.ErrorDuringImport) as error:
+        raise ProbingError(f"--backend dask: the cluster does not answer ({_describe(error)})") from None
+    check_versions("dask", answers)
+
+
+def _fulfil(future: Future[Any], compute: Callable[[], Any]) -> None:
+    try:
+        future.set_result(compute())
+    except BaseException as error:  # noqa: BLE001 - whoever waits for the future gets it
+        future.set_exception(error)
+
+
+def _describe(error: Exception) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__
+
+
+@contextmanager
+def _silenced() -> Iterator[None]:
+    """Keep Dask's loggers silent: what goes wrong is told in one line, not in tracebacks."""
+    loggers = [logging.getLogger(name) for name in list(logging.root.manager.loggerDict) if name.startswith("distrib")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+
+
+@contextmanager
+def _closing(client: Any) -> Iterator[None]:
+    """Close the client at the end, without waiting for a scheduler that has died."""
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError, TimeoutError):
+            client.close(timeout=SECONDS_TO_CONNECT)
 
 
 @dataclass(slots=True)

@@ -27,7 +27,7 @@ from typing import Annotated
 import msgspec
 
 from probing.errors import ProbingError
-from probing.storage import Folder
+from probing.storage import Folder, find_start, identify_machine
 
 logger = logging.getLogger(__name__)
 
@@ -63,7 +63,7 @@ class Owner:
 
     @classmethod
     def current(cls) -> Owner:
-        return cls(socket.gethostname(), _identify_machine(), os.getpid(), _find_start(os.getpid()) or "")
+        return cls(socket.gethostname(), identify_machine(), os.getpid(), find_start(os.getpid()) or "")
 
     @property
     def name(self) -> str:
@@ -71,37 +71,12 @@ class Owner:
 
     def is_alive(self) -> bool | None:
         """Return whether the process lives; None if that cannot be known on this machine."""
-        if (self.host, self.machine) != (socket.gethostname(), _identify_machine()):
+        if (self.host, self.machine) != (socket.gethostname(), identify_machine()):
             return None
-        started = _find_start(self.pid)
+        started = find_start(self.pid)
         if started is None:
             return False
         return started == self.started if started and self.started else None
-
-
-def _identify_machine() -> str:
-    try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-        return f"{boot} {os.readlink('/proc/self/ns/pid')}"
-    except OSError:
-        return ""
-
-
-def _find_start(pid: int) -> str | None:
-    """Return when a process of this machine started, "" if the system does not say, None if it has ended."""
-    try:
-        state, *fields = (
-            Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-        )
-        return None if state in "ZX" else fields[18]
-    except OSError:  # it has ended, or is another user's on a system that hides those, or there is no /proc
-        if os.name == "posix":
-            with suppress(PermissionError):
-                try:
-                    os.kill(pid, 0)
-                except ProcessLookupError:
-                    return None
-        return ""
 
 
 @dataclass(frozen=True, slots=True)

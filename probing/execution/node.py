@@ -6,19 +6,25 @@ import logging
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
 import torch
 
+from probing import __version__
 from probing.display import Status
 from probing.errors import ProbingError
 from probing.execution.shipping import Fetch, Shipment
 from probing.execution.work import RunWork
 
 SECONDS_TO_CONNECT = 5.0
+SECONDS_TO_ANSWER = 20.0
+"""Time in which every machine of a cluster has to say what is installed on it."""
 SECONDS_BETWEEN_STATUSES = 0.5
+
+VERSIONS = {"probing.__version__": __version__, "torch.__version__": str(torch.__version__)}
+"""Versions that every machine of a cluster must have, by the names under which Python finds them."""
 
 _one_at_a_time = threading.Lock()
 """Lock that gives one work at a time the process, its threads and its random numbers."""
@@ -48,6 +54,29 @@ def _limit_rate(tell: Callable[[Status], None]) -> Callable[[Status], None]:
             tell(status)
 
     return tell_if_due
+
+
+def check_versions(backend: str, answers: Mapping[str, Mapping[str, Any]]) -> None:
+    """Refuse a cluster with a machine that has no probing, or another version of it or of torch.
+
+    answers: for each name in VERSIONS what each machine says: a version, None if it is not installed, or an error.
+    """
+    for name, expected in VERSIONS.items():
+        package = name.partition(".")[0]
+        for machine, found in answers[name].items():
+            if found is None or isinstance(found, BaseException):
+                reason = f": {type(found).__name__}: {found}" if found is not None else ""
+                problem = f"cannot import {package}{reason}. Install the same version there, {_strip(expected)}"
+            elif _strip(found) != _strip(expected):
+                problem = f"has {package} {found}, the run has {expected}. Install the same version on both"
+            else:
+                continue
+            raise ProbingError(f"--backend {backend}: {machine} of the cluster {problem}")
+
+
+def _strip(version: str) -> str:
+    """Return a version without its local part: torch for the CPU and for a GPU are of one version."""
+    return str(version).partition("+")[0]
 
 
 def check_reachable(backend: str, address: str, *, port: int) -> None:

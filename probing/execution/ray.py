@@ -6,6 +6,8 @@ import contextlib
 import dataclasses
 import json
 import logging
+import os
+import pydoc
 import signal
 import tempfile
 import threading
@@ -20,11 +22,13 @@ import torch
 
 from probing.display import Status
 from probing.errors import ProbingError
-from probing.execution.node import check_reachable, run_on_node
+from probing.execution.node import SECONDS_TO_ANSWER, VERSIONS, check_reachable, check_versions, run_on_node
 from probing.execution.shipping import Packer
 from probing.execution.work import RunWork, Slots
 
 SECONDS_BETWEEN_STATUSES = 0.2
+WAIT_FOR_HEAD = ("RAY_gcs_rpc_server_reconnect_timeout_s", "20")
+"""Variable of Ray: seconds after which it ends the run if the head of the cluster has died."""
 SECONDS_BETWEEN_COUNTS = 5.0
 """Time after which the cluster is counted again: it may grow and shrink."""
 
@@ -58,10 +62,12 @@ class RayCluster:
         except ImportError:
             raise ProbingError("--backend ray needs Ray: pip install 'probing[ray]'") from None
         if ray.is_initialized():  # by the caller, who also ends it
+            _check_machines(ray)
             yield ray
             return
         if self.address is not None:
             check_reachable("ray", self.address, port=6379)
+        os.environ.setdefault(*WAIT_FOR_HEAD)
         handler = signal.getsignal(signal.SIGTERM)
         try:
             # Ray lets the workers import modules of the current folder, which may be of unknown origin.
@@ -77,9 +83,38 @@ class RayCluster:
             if threading.current_thread() is threading.main_thread():
                 signal.signal(signal.SIGTERM, handler)  # Ray's own would end the run at any moment
         try:
+            _check_machines(ray)
             yield ray
         finally:
             ray.shutdown()
+
+
+def _check_machines(ray: Any) -> None:
+    """Ask all machines for their versions; a function of Python itself is found everywhere."""
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    ask = ray.remote(pydoc.locate)
+    nodes = {node["NodeID"]: f"machine {node['NodeManagerAddress']}" for node in ray.nodes() if node["Alive"]}
+    places = {node: NodeAffinitySchedulingStrategy(node, soft=False) for node in nodes}
+    options = {"num_cpus": 0, "max_retries": 0}
+    asked = {
+        name: {node: ask.options(scheduling_strategy=place, **options).remote(name) for node, place in places.items()}
+        for name in VERSIONS
+    }
+    deadline = time.monotonic() + SECONDS_TO_ANSWER
+    answers: dict[str, dict[str, Any]] = {name: {} for name in VERSIONS}
+    for name, waiting in asked.items():
+        for node, answer in waiting.items():
+            try:
+                answers[name][nodes[node]] = ray.get(answer, timeout=max(0.1, deadline - time.monotonic()))
+            except ray.exceptions.GetTimeoutError:
+                raise ProbingError(
+                    f"--backend ray: {nodes[node]} of the cluster does not say within {SECONDS_TO_ANSWER:g} s what is "
+                    "installed there. Is it alive?"
+                ) from None
+            except ray.exceptions.RayError as error:
+                answers[name][nodes[node]] = getattr(error, "cause", None) or error
+    check_versions("ray", answers)
 
 
 @dataclass(slots=True)

@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock, Timeout
 
 from probing.errors import ProbingError
 from probing.execution import Leases
-from probing.storage import CHECKPOINTS, EXPLAINED, KERNELS, PARSES, SHIPPED, Folder, cache_folder
+from probing.storage import (
+    CHECKPOINTS,
+    EXPLAINED,
+    KERNELS,
+    PARSES,
+    SHIPPED,
+    TEMPORARY,
+    VECTORS,
+    Folder,
+    cache_folder,
+    is_temporary,
+    list_abandoned,
+    measure,
+    sweep,
+)
 
 CACHED = {
     EXPLAINED: "model of an explanation",
@@ -32,8 +47,7 @@ class Leftover:
 
     @property
     def size(self) -> int:
-        paths = (self.folder, *self.folder.rglob("*"))
-        return sum(path.stat().st_size for path in paths if path.is_file())
+        return measure(self.folder)
 
     def delete(self) -> None:
         """Delete the folder, unless a process is just fetching it."""
@@ -49,6 +63,11 @@ def list_leftovers(results: Path) -> list[Leftover]:
     """Return the folders in the cache and in a results folder, except the checkpoints of cells that are being run."""
     found = [
         Leftover(kind, folder, what) for kind, what in CACHED.items() for folder in _list_folders(cache_folder(kind))
+    ]
+    found += [
+        Leftover(TEMPORARY, path, "what a killed process was writing")
+        for place in _list_places(results)
+        for path in list_abandoned(*place)
     ]
     running = {key[:12] for key in Leases.of(results).list_taken()}
     for folder in _list_folders(results / CHECKPOINTS):
@@ -79,6 +98,22 @@ def clear_leftovers(kinds: Collection[str], results: Path) -> tuple[int, int]:
     return len(chosen), sum(size for _, size in chosen)
 
 
+def sweep_leftovers(results: Path) -> int:
+    """Delete what killed processes were writing to the cache and to a results folder; return its number."""
+    return sum(sweep(*place) for place in _list_places(results))
+
+
+def _list_places(results: Path) -> Iterator[tuple[Any, ...]]:
+    """Yield the folders that processes write to, each as a root and the names of the folders below it."""
+    yield (results,)
+    yield from ((results, CHECKPOINTS, path.name) for path in _list_folders(results / CHECKPOINTS))
+    cache = cache_folder(".")
+    for kind in _list_folders(cache):
+        yield cache, kind.name
+    yield from ((cache, VECTORS, path.name) for path in _list_folders(cache / VECTORS))
+
+
 def _list_folders(folder: Path) -> list[Path]:
-    """Return the folders in a folder, and compiled libraries."""
-    return sorted(path for path in folder.glob("*") if path.is_dir() or path.suffix == ".so")
+    """Return the folders in a folder, and compiled libraries, but nothing that is being written."""
+    paths = sorted(folder.glob("*"))
+    return [path for path in paths if (path.is_dir() or path.suffix == ".so") and not is_temporary(path.name)]

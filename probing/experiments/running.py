@@ -29,6 +29,7 @@ from probing.execution import (
     find_waiting,
 )
 from probing.experiments.cells import Cell, run_cell
+from probing.experiments.cleanup import sweep_leftovers
 from probing.experiments.estimates import RunPlan, make_plan, try_out
 from probing.experiments.fitting import Probed, Trained
 from probing.experiments.options import Experiment, Place
@@ -67,6 +68,8 @@ def run(experiment: Experiment, place: Place, display: Display) -> Summary:
     """Train and score the models of an experiment; cells that are recorded already are skipped."""
     with display.listening(), writable(place.results):
         ready = _prepare(experiment, place, display)
+        if swept := sweep_leftovers(place.results):
+            display.detail(f"{swept} temporary files of processes that were killed are deleted")
         _rename_models(ready.planned.cells, ready.store)
         waiting = [item.work for item in ready.waiting]
         _embed(waiting, ready.planned.recipes, ready.planned.device, display)

@@ -16,13 +16,12 @@ import platform
 import shlex
 import shutil
 import subprocess
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
-from probing.storage import KERNELS, cache_folder, hash_content, publish, resolve_path
+from probing.storage import KERNELS, cache_folder, hash_content, make_temporary_folder, publish, resolve_path
 
 logger = logging.getLogger(__name__)
 
@@ -127,7 +126,8 @@ def _compile(compiler: list[str], source: Path, build: str) -> None:
     """Compile with the first flags whose library loads here, and keep it under a name with its hash."""
     kernels = cache_folder(KERNELS)
     kernels.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=kernels) as folder:
+    folder = make_temporary_folder(kernels / build)
+    try:
         compiled, linked = f"{folder}/kernels.o", f"{folder}/kernels.so"
         errors = []
         for to_compile, to_link in BUILDS:
@@ -147,3 +147,5 @@ def _compile(compiler: list[str], source: Path, build: str) -> None:
                 publish(Path(linked), kernels / f"{build}-{_hash(Path(linked))}.so")
                 return
         raise OSError("; ".join(dict.fromkeys(errors)))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

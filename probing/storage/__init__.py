@@ -7,6 +7,7 @@ from probing.storage.cache import (
     KINDS,
     PARSES,
     SHIPPED,
+    TEMPORARY,
     VECTORS,
     cache_folder,
     new_folder,
@@ -36,3 +37,5 @@ from probing.storage.reading import (
     parse_json,
     read_text,
 )
+from probing.storage.sweeping import list_abandoned, measure, sweep
+from probing.storage.temporary import find_start, identify_machine, is_temporary, make_temporary_folder

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from probing.errors import ProbingError
 from probing.storage.folders import refuse_links
+from probing.storage.temporary import make_temporary_folder
 
-KINDS = ("vectors", "explained", "shipped", "kernels", "parses", "checkpoints")
+KINDS = ("vectors", "explained", "shipped", "kernels", "parses", "temporary", "checkpoints")
 """Kinds of files that commands keep: vectors of encoders, models of explanations, files of runs on a cluster, compiled
-kernels, parses of raw text, and checkpoints of cells that were stopped. All but the checkpoints are in the cache and
-can be made again."""
-VECTORS, EXPLAINED, SHIPPED, KERNELS, PARSES, CHECKPOINTS = KINDS
+kernels, parses of raw text, what killed processes were writing, and checkpoints of cells that were stopped. All but
+the checkpoints can be made again."""
+VECTORS, EXPLAINED, SHIPPED, KERNELS, PARSES, TEMPORARY, CHECKPOINTS = KINDS
 
 
 class CacheError(ProbingError, OSError):
@@ -56,7 +56,7 @@ def new_folder(target: Path) -> Iterator[Path]:
         raise CacheError(str(error)) from None
     with writing(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
+        temporary = make_temporary_folder(target)
         try:
             yield temporary
             temporary.chmod(0o755)

@@ -6,23 +6,23 @@ import hashlib
 import json
 import os
 import re
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from probing.storage.reading import open_file
+from probing.storage.temporary import make_temporary_file
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
     """Write a file through a temporary one, so that no reader ever sees half of it; text becomes UTF-8."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    descriptor, temporary = make_temporary_file(path)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content if isinstance(content, bytes) else content.encode())
-        publish(Path(temporary), path)
+        publish(temporary, path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 

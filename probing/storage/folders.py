@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from probing.errors import ProbingError
+from probing.storage.temporary import ENDING, name_temporary
 
 FOLDER_FLAGS = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
 
@@ -95,7 +96,7 @@ class Folder:
     @contextmanager
     def replacing(self, name: str) -> Iterator[Path]:
         """Provide the path of a temporary file, which replaces `name` at the end, whole or not at all."""
-        temporary = f".{name}.{secrets.token_hex(4)}.partial"
+        temporary = f"{name_temporary(name)}{secrets.token_hex(4)}{ENDING}"
         place = Path(f"/proc/self/fd/{self.handle}")
         try:
             yield (place if place.is_dir() else self.path) / temporary

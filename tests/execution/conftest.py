@@ -50,8 +50,7 @@ class Study:
             self.folder / results,
             aggregators=[f"{self.folder / 'deadly.py'}:Deadly", "base"],
             seeds=[0, 1],
-            settings=make_settings(max_epochs=3),
-            **{"display": Display(verbosity=1), "jobs": None, **options},
+            **{"settings": make_settings(max_epochs=3), "display": Display(verbosity=1), "jobs": None, **options},
         )
 
     def scores(self, results: str) -> list[Any]:

@@ -44,7 +44,7 @@ def _closed() -> Iterator[None]:
 def dead() -> Owner:
     """A process of this machine that has ended."""
     process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    owner = dataclasses.replace(Owner.current(), pid=process.pid, started=str(module._find_start(process.pid)))
+    owner = dataclasses.replace(Owner.current(), pid=process.pid, started=str(module.find_start(process.pid)))
     assert owner.is_alive() is True
     process.communicate(b"\n")
     return owner
@@ -102,7 +102,7 @@ def test_a_later_process_with_the_same_number_is_another(tmp_path: Path) -> None
 
 def test_a_killed_process_that_nobody_waited_for_is_dead() -> None:
     process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    owner = dataclasses.replace(Owner.current(), pid=process.pid, started=str(module._find_start(process.pid)))
+    owner = dataclasses.replace(Owner.current(), pid=process.pid, started=str(module.find_start(process.pid)))
     process.kill()
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
     assert owner.is_alive() is False
@@ -201,7 +201,7 @@ def test_a_process_that_the_system_hides_is_not_dead(monkeypatch: pytest.MonkeyP
     def kill(pid: int, number: int) -> None:
         raise PermissionError
 
-    monkeypatch.setattr(module, "_identify_machine", lambda: hidden.machine)
+    monkeypatch.setattr(module, "identify_machine", lambda: hidden.machine)
     monkeypatch.setattr(Path, "read_text", read_text)
     monkeypatch.setattr(os, "kill", kill)
     assert hidden.is_alive() is None

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,9 +9,10 @@ from filelock import FileLock
 
 from probing.errors import ProbingError
 from probing.execution.leases import Leases
-from probing.experiments.cleanup import clear_leftovers, describe_leftovers
+from probing.experiments.cleanup import clear_leftovers, describe_leftovers, sweep_leftovers
 from probing.results.record import Record
 from probing.results.store import Store
+from probing.storage import temporary
 from probing.storage.cache import cache_folder
 from probing.training.checkpoints import checkpoint_folder
 
@@ -99,3 +101,26 @@ def test_checkpoints_go_only_if_they_are_named(results: Path, probe: Probe) -> N
         2,
         "probe: --encoder goes with --kind vectors. Got --kind shipped\n",
     )
+
+
+def test_what_killed_processes_were_writing_is_listed_cleared_and_swept(results: Path, probe: Probe) -> None:
+    """In the results folder, among the checkpoints, and in the cache; not what is being written."""
+    places = [results, results / "checkpoints" / "a--b", cache_folder("tasks"), cache_folder("vectors") / "x.partial"]
+    dead = f".file.{temporary._hash_machine()}-9999999999-1.abcdefgh.partial"
+
+    def leave() -> list[Path]:
+        for place in places:
+            place.mkdir(parents=True, exist_ok=True)
+            (place / dead).write_bytes(bytes(1000))
+        return [place / dead for place in places]
+
+    left = leave()
+    descriptor, living = temporary.make_temporary_file(results / "living")
+    os.close(descriptor)
+    assert probe("cache", "list", "--results", results)[1].count("what a killed process was writing") == 4
+    assert probe("cache", "clear", "--kind", "temporary", "--results", results)[1] == "4 entries deleted, 0.0 MB\n"
+    assert not any(path.exists() for path in left)
+    leave()
+    assert sweep_leftovers(results) == 4
+    assert not any(path.exists() for path in left)
+    assert living.exists()
