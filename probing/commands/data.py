@@ -146,23 +146,28 @@ def build(
         raise ProbingError("--parser is for raw text: it goes with --text")
     from probing.corpus.builders.files import build_files
 
-    sheet = build_files(
-        formats[named[0]] + more,
-        named[0],
-        output,
-        parser=parser,
-        given=given,
-        extended=extended,
-        train=train,
-        dev=dev,
-        test=test,
-        imbalance=imbalance,
-        seed=seed,
-        tasks=tasks,
-        jobs=jobs,
-        skip_bad=skip_bad,
-        force=force,
-    )
+    try:
+        sheet = build_files(
+            formats[named[0]] + more,
+            named[0],
+            output,
+            parser=parser,
+            given=given,
+            extended=extended,
+            train=train,
+            dev=dev,
+            test=test,
+            imbalance=imbalance,
+            seed=seed,
+            tasks=tasks,
+            jobs=jobs,
+            skip_bad=skip_bad,
+            force=force,
+        )
+    except KeyboardInterrupt:
+        if parser is not None:
+            options.warn("probe: interrupted; what has been parsed is kept: run the command again to go on")
+        raise
     options.show(sheet.to_table())
     built = sum(one.reason is None for one in sheet.tasks)
     options.show(f"\n{as_one_line(str(output))}: {built} task files and datasheet.md")
