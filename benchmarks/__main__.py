@@ -20,7 +20,7 @@ from typing import Any
 import torch
 from rich.console import Console
 
-from benchmarks import epochs, growth, products, reporting, routing, running
+from benchmarks import corpus, epochs, growth, products, reporting, routing, running
 from benchmarks.measuring import CLOCKS, name_machine
 from probing.aggregators.implementation import describe
 
@@ -31,6 +31,7 @@ PARTS: dict[str, ModuleType] = {
     "running": running,
     "growth": growth,
     "reporting": reporting,
+    "corpus": corpus,
 }
 RESULTS = Path(__file__).with_name("results.json")
 

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks import epochs, growth, products, reporting, routing, running
+from benchmarks import corpus, epochs, growth, products, reporting, routing, running
 
 FOLDER = Path(__file__).parent
 START, END = "<!-- performance -->", "<!-- /performance -->"
@@ -27,6 +27,7 @@ def write_section(results: dict[str, Any]) -> str:
         "running": _write_running,
         "growth": _write_growth,
         "reporting": _write_reporting,
+        "corpus": _write_corpus,
     }
     parts = [writers[name](results[name]["figures"]) for name in writers if name in results]
     return "\n\n".join([_write_conditions(results), *parts])
@@ -161,6 +162,17 @@ def _write_reporting(figures: dict[str, Any]) -> str:
     return (
         f"**Reports.** `probe report` on records of {reporting.SENTENCES:,} test sentences takes {', '.join(texts)} of "
         f"them (goal: {reporting.GOAL:.0f} s for 10,000)."
+    )
+
+
+def _write_corpus(figures: dict[str, Any]) -> str:
+    one, two = (figures["large"][jobs] for jobs in ("1", "2"))
+    return (
+        f"**Corpora.** `probe data build` makes the ten tasks from {corpus.LARGE:,} trees in {one['seconds']:.0f} s by one "
+        f"process ({one['trees_per_second']:,.0f} trees a second; goal: {corpus.GOALS['trees_per_second']:,}) and in "
+        f"{two['seconds']:.0f} s by two (goal: {corpus.GOALS['large_seconds']} s), writing included. Brackets are read "
+        f"{figures['penn_speedup']:.1f} times as fast as by nltk, CoNLL-U {figures['conllu_speedup']:.1f} times as fast as "
+        "by the conllu package."
     )
 
 
