@@ -1,4 +1,4 @@
-"""How fast corpora become tasks: our readers beside nltk's and the conllu package's, and whole builds by 1 and 2 jobs."""
+"""How fast corpora become tasks: the readers beside nltk and the conllu package, and builds by one and two jobs."""
 
 from __future__ import annotations
 
