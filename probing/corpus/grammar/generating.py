@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from random import Random
 
-from probing.corpus.grammar.lexicon import Choice, weigh
+from probing.corpus.grammar.lexicon import HE, SHE, Choice, weigh
 from probing.corpus.grammar.phrases import CHAIN, DEEP, FLAT, LISTS, MIXED, Writer
 from probing.corpus.grammar.sentences import SENTENCES
 from probing.corpus.lengths import MAX_LENGTH, MIN_LENGTH
 from probing.corpus.readers import ParsedSentence, Tree
 
-GRAMMAR_VERSION = 1
+GRAMMAR_VERSION = 2
 """Version of the grammar; it changes whenever the same seed makes other sentences, since cached data depends on it."""
 
 _LENGTHS: Choice[int] = Choice(range(MIN_LENGTH, MAX_LENGTH + 2), [4.0] * 4 + [4.5] * 12 + [3.2] * 4 + [3.5] * 5)
@@ -43,6 +43,7 @@ def _generate(random: Callable[[], float]) -> Iterator[ParsedSentence]:
         writer.style = _STYLES[length](random)
         writer.past = random() < 0.42
         writer.plain = writer.timed = False
+        writer.owner = HE if random() < 0.5 else SHE
         writer.plurality = _PLURALITIES[length]
         tree = _capitalize(SENTENCES(random)(writer, length))
         tags: list[str] = []

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 
 _IRREGULAR_PLURALS = """
-calf calves; child children; fisherman fishermen; foot feet; goose geese; knife knives; leaf leaves; loaf loaves;
+calf calves; child children; fisherman fishermen; gentleman gentlemen; policeman policemen; foot feet; goose geese; knife knives; leaf leaves; loaf loaves;
 man men; mouse mice; potato potatoes; scarf scarves; shelf shelves; thief thieves; tomato tomatoes; tooth teeth;
 tornado tornadoes; wife wives; wolf wolves; woman women
 """
 IRREGULAR_PLURALS = dict(entry.split() for entry in _IRREGULAR_PLURALS.split(";"))
 
 _IRREGULAR_VERBS = """
-become became become; begin began begun; bite bit bitten; bleed bled bled; break broke broken; bring brought
+become became become; creep crept crept; dig dug dug; flee fled fled; grind ground ground; overtake overtook overtaken; shoot
+shot shot; sow sowed sown; spin spun spun; sting stung stung; begin began begun; bite bit bitten; bleed bled bled; break broke broken; bring brought
 brought; build built built; burn burned burned; buy bought bought; catch caught caught; choose chose chosen;
 come came come; do did done; draw drew drawn; dream dreamed dreamed; drink drank drunk; drive drove driven; eat ate
 eaten; fall fell fallen; feed fed fed; feel felt felt; fight fought fought; find found found; fly flew
@@ -26,7 +27,7 @@ shrunk; sing sang sung; sink sank sunk; sit sat sat; sleep slept slept; speak sp
 spent; stand stood stood; steal stole stolen; strike struck struck; sweep swept swept; swell swelled
 swollen; swim swam swum; swing swung swung; take took taken; teach taught taught; tear tore torn; tell told
 told; think thought thought; throw threw thrown; understand understood understood; wake woke woken; wear
-wore worn; weep wept wept; win won won; write wrote written
+wore worn; weave wove woven; weep wept wept; win won won; write wrote written
 """
 
 IRREGULAR_VERBS = {
@@ -36,7 +37,7 @@ IRREGULAR_VERBS = {
 
 IRREGULAR_COMPARATIVES = {"bad": "worse", "far": "farther", "good": "better"}
 
-DOUBLING = frozenset(["admit", "begin", "forget", "permit", "prefer", "refer", "regret"])
+DOUBLING = frozenset(["admit", "begin", "forget", "patrol", "permit", "prefer", "refer", "regret"])
 """Verbs of two syllables that double the last consonant, because the last syllable is stressed."""
 
 _VOWEL_SOUND = re.compile(r"(?!uni|use|usu|euro|one\b|once|ukulele)[aeiou]|hour|honest|honor|heir", re.IGNORECASE)

@@ -32,7 +32,7 @@ def define(w: Writer, sense: str, room: int, noun: Noun | None = None, *, plural
 
 def _extend(w: Writer, phrase: Tree, sense: str, room: int) -> Tree:
     """Return a noun phrase, with a place after it if there is room."""
-    return ("NP", (phrase, locate(w, room - 3, MODIFIERS[sense]))) if room > 5 else phrase
+    return ("NP", (phrase, locate(w, room - 3, MODIFIERS[sense]))) if room > 6 else phrase
 
 
 def name_two(w: Writer) -> tuple[Nominal, Nominal]:

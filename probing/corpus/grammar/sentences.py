@@ -8,7 +8,7 @@ from functools import partial
 from probing.corpus.grammar.auxiliaries import build_finite, choose_pattern
 from probing.corpus.grammar.clauses import SUBJECTS, choose_predicate, say_adverbial, say_clause
 from probing.corpus.grammar.coordination import join_clauses
-from probing.corpus.grammar.lexicon import ADJECTIVES, COMMA, STOP, TO, WHAT, WHO, Choice, weigh, zipf_leaves
+from probing.corpus.grammar.lexicon import ADJECTIVES, COMMA, PERSONS, SPOTS, STOP, TO, WHAT, WHO, Choice, weigh, zipf_leaves
 from probing.corpus.grammar.nominals import MODIFIERS, locate, relate, say_noun_phrase
 from probing.corpus.grammar.openings import (
     ACTIONS,
@@ -34,7 +34,7 @@ from probing.corpus.grammar.questions import (
     order,
     request,
 )
-from probing.corpus.grammar.verbs import BE, GROUPS, weigh_by_size
+from probing.corpus.grammar.verbs import BE, GROUPS, GROUPS_BY_SUBJECT, weigh_by_size
 from probing.corpus.readers import Tree
 
 Opener = Callable[[Writer, int], Tree]
@@ -45,9 +45,9 @@ _SO: Choice[Tree] = weigh({("IN", "so"): 4.0, ("IN", "for"): 1.0})
 _MAYBE: Choice[Tree] = weigh({("RB", "maybe"): 4.0, ("RB", "perhaps"): 4.0, ("RB", "then"): 4.0})
 _INTERJECTIONS = zipf_leaves("UH", "yes no oh well", label="INTJ")
 _UNKNOWN = zipf_leaves("JJ", "unclear obvious clear unknown important")
-_MODIFIABLE = Choice(MODIFIERS, [3.0 if sense in ("person", "animal") else 1.0 for sense in MODIFIERS])
+_MODIFIABLE = Choice(MODIFIERS, [0.0 if sense in SPOTS else 1.0 for sense in MODIFIERS])
 _THING_GROUPS = weigh_by_size(
-    [group for group in GROUPS if group.subjects == ("person",) and not {"person", "body"} & set(group.objects.items)]
+    [group for group in GROUPS if "person" in group.subjects and not PERSONS & set(group.objects.items)]
 )
 
 
@@ -95,7 +95,9 @@ def state_manner(w: Writer, room: int) -> Tree:
     if w.style > FLAT:
         # No relative clause: the adverb could change places with its verb.
         size = min(size, 4)
-    sense = "person" if w.random() < 0.85 else "animal"
+    sense = SUBJECTS(w.random) if w.random() < 0.4 else "person"
+    while sense not in PERSONS or sense not in GROUPS_BY_SUBJECT:
+        sense = SUBJECTS(w.random)
     subject = say_noun_phrase(w, sense, size)
     verb, rest = act_on(w, sense, room - 2 - size)
     rest = tuple(part for part in rest if part[0] != "ADVP" or len(part[1]) > 1)
@@ -169,16 +171,16 @@ def _judge(w: Writer, room: int) -> Tree:
     x = w.random()
     pattern = choose_pattern(w, room) if x < 0.3 else 0
     if x < 0.6 and room > 2:
-        verb, rest = act_on(w, "idea", room)
+        verb, rest = act_on(w, "tale", room)
         return build_finite(w, verb, rest, SINGULAR, pattern)
     if x < 0.8 and room > 2:
-        idea = describe(w, "idea", min(room - 1, 4), plural=False, indefinite=True)
+        idea = describe(w, "plan", min(room - 1, 4), plural=False, indefinite=True)
         return build_finite(w, BE, (idea.tree,), SINGULAR)
-    rest = (("ADJP", (ADJECTIVES["idea"](w.random).leaf,)),)
+    rest = (("ADJP", (ADJECTIVES["plan"](w.random).leaf,)),)
     if room > 7:
         rest += (say_adverbial(w, room - 3),)
     elif room > 4:
-        quality = ADJECTIVES["idea"](w.random).leaf
+        quality = ADJECTIVES["plan"](w.random).leaf
         person = say_noun_phrase(w, "person", room - 3, obj=True)
         rest = (("ADJP", (quality, ("PP", (("IN", "for"), person.tree)))),)
     return build_finite(w, BE, rest, SINGULAR)

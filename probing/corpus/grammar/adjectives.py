@@ -1,0 +1,128 @@
+"""The adjectives of the embedded grammar, by the sense of the nouns that they fit."""
+
+from __future__ import annotations
+
+# fmt: off
+ADJECTIVES = {
+    "person": "old young happy tall sad tired kind angry lonely shy polite curious cheerful friendly nervous lazy brave "
+        "hungry stubborn clumsy",
+    "kin": "older younger generous kind lazy jealous clever funny patient stubborn",
+    "parent": "old kind strict worried patient proud gentle loving",
+    "cook": "busy skillful famous young fat cheerful grumpy talented",
+    "medic": "careful young experienced famous gentle busy tired skilled",
+    "farmer": "poor old hardworking honest rich weary simple",
+    "writer": "famous young unknown gifted lonely serious modern popular",
+    "clerk": "honest busy corrupt powerful clever strict greedy young",
+    "craftsman": "skillful old honest young strong careful reliable",
+    "mechanic": "skilled young reliable clever careful dirty experienced",
+    "soldier": "brave young wounded loyal strong fearless proud",
+    "officer": "brave honest strict young experienced suspicious",
+    "crook": "dangerous cunning masked young notorious armed greedy",
+    "royal": "old proud wise rich cruel young powerful noble jealous",
+    "musician": "famous talented young blind popular nervous gifted",
+    "artist": "famous young poor gifted unknown talented modern",
+    "driver": "careful drunk reckless tired young angry careless",
+    "pilot": "young experienced brave nervous skilled",
+    "sailor": "old brave drunk experienced rough tattooed young",
+    "player": "young fast strong tall injured famous talented",
+    "scholar": "clever famous young diligent curious brilliant absent",
+    "tailor": "skillful old poor careful young patient",
+    "patient": "sick weak pale young old feverish injured",
+    "pet": "small playful furry sleepy hungry young noisy obedient tame black",
+    "cattle": "fat brown young hungry noisy healthy thin white",
+    "mount": "fast brown strong wild white young thirsty",
+    "beast": "wild dangerous hungry fierce huge old savage",
+    "wildlife": "wild young timid big noisy rare clever gray",
+    "insect": "tiny black harmless poisonous small busy",
+    "vegetable": "fresh raw big ripe rotten frozen small cheap",
+    "fruit": "ripe sweet juicy sour fresh rotten green",
+    "pastry": "sweet warm delicious fresh crispy stale small",
+    "dish": "hot spicy tasty delicious cold salty greasy",
+    "clothing": "red warm new blue dirty white black wet elegant torn woolen clean tight old",
+    "jewel": "golden precious valuable silver rare fake shiny antique tiny",
+    "art": "famous beautiful valuable old modern ugly priceless strange",
+    "letter": "long short anonymous secret polite urgent",
+    "book": "long boring interesting famous short funny thick popular difficult new",
+    "paper": "official important secret legal false lengthy",
+    "car": "new fast old expensive red rusty slow crowded cheap empty stolen",
+    "boat": "old small white fast wooden new heavy",
+    "aircraft": "new small military modern huge noisy old",
+    "tool": "sharp rusty long blunt heavy old",
+    "implement": "heavy rusty long useful broken wooden old cheap",
+    "vessel": "dirty empty clean hot small wooden big",
+    "container": "heavy empty small big locked wooden old full",
+    "furniture": "wooden comfortable old broken dusty elegant antique new",
+    "part": "broken old new rusty damaged wooden",
+    "opening": "heavy wooden old broken narrow wide iron",
+    "device": "new modern broken expensive old cheap portable electric noisy",
+    "plant": "pretty young green beautiful dry lovely tall",
+    "tree": "tall old young huge green leafy dead",
+    "instrument": "old expensive antique new cheap rare loud",
+    "music": "sad old slow popular beautiful cheerful simple",
+    "problem": "difficult strange simple new serious ancient",
+    "plan": "new good clever bold sensible silly bad brilliant vague",
+    "tale": "old terrible silly funny dark strange",
+    "error": "serious terrible stupid small unforgivable",
+    "contest": "important exciting long fair final difficult",
+    "battle": "bloody long terrible final bitter",
+    "party": "noisy big annual wonderful small splendid quiet",
+    "show": "new wonderful boring modern long popular",
+    "lecture": "boring long difficult interesting short useful",
+    "illness": "serious mild severe dangerous painful rare",
+    "debt": "large small unpaid old huge",
+    "pay": "small large modest generous huge",
+    "peak": "steep high snowy rocky distant",
+    "crossing": "wide narrow long dangerous busy",
+    "building": "old large ancient beautiful modern empty famous huge",
+    "room": "small dark large tidy cold narrow empty",
+    "storm": "terrible violent sudden great severe",
+    "body": "left sore broken stiff swollen right",
+    "stronghold": "ancient small rich distant peaceful",
+    "drink": "hot cold fresh sweet strong warm",
+    "money": "foreign stolen lost",
+    "fabric": "soft fine expensive white colorful",
+    "crop": "golden dry fresh ripe",
+    "eatery": "small busy clean noisy",
+    "clinic": "new crowded modern large",
+    "barn": "old green quiet dry",
+    "garden": "green small quiet sunny lovely",
+    "field": "large sunny wide dry",
+    "bureau": "quiet large modern busy",
+    "study": "quiet old large modern",
+    "shed": "old dark dusty cold",
+    "jail": "dark cold old crowded",
+    "court": "royal old magnificent ancient",
+    "stage": "large old crowded famous",
+    "gallery": "modern famous small new",
+    "road": "narrow busy dark icy",
+    "sea": "calm deep wide cold",
+    "shore": "sunny sandy lonely windy",
+    "wood": "dark deep dense wild",
+    "home": "small old cozy cold",
+    "shop": "little cheap busy new",
+    "airfield": "busy small foggy military",
+    "front": "muddy bloody old eastern",
+    "arena": "crowded new large modern",
+    "port": "old busy foggy small",
+    "top": "wooden small dusty low",
+    "luggage": "old heavy leather small",
+    "basket": "small clean large round",
+    "town": "quiet small old sleepy",
+    "zoo": "old small famous new",
+}
+"""Sense -> adjectives, the most frequent first."""
+
+SHORT = (
+    "old young happy tall sad kind angry poor rich lazy brave lonely hungry proud friendly busy wise shy big small "
+    "fast fat sleepy noisy sweet hot tasty cold warm long heavy sharp slow cheap large dark narrow steep wide soft "
+    "short simple strange bad good clean dirty strong dry pretty lovely loud thick high greedy fair"
+)
+"""Adjectives with a one-word comparative."""
+
+ABSOLUTE = (
+    "wooden golden silver woolen broken annual electric antique fake empty full left right torn portable secret "
+    "older younger unknown locked unpaid final royal military legal official anonymous stolen lost wounded armed "
+    "masked injured blind dead iron eastern foreign frozen raw leather priceless damaged false black white red blue "
+    "brown green absent tattooed"
+)
+"""Adjectives without degrees."""
