@@ -4,8 +4,8 @@ from __future__ import annotations
 
 # fmt: off
 ADJECTIVES = {
-    "person": "old young happy tall sad tired kind angry lonely shy polite curious cheerful friendly nervous lazy brave "
-        "hungry stubborn clumsy",
+    "person": "old young happy tall sad tired kind angry lonely shy polite curious cheerful friendly nervous lazy "
+        "brave hungry stubborn clumsy",
     "kin": "older younger generous kind lazy jealous clever funny patient stubborn",
     "parent": "old kind strict worried patient proud gentle loving",
     "cook": "busy skillful famous young fat cheerful grumpy talented",
@@ -41,6 +41,7 @@ ADJECTIVES = {
     "clothing": "red warm new blue dirty white black wet elegant torn woolen clean tight old",
     "jewel": "golden precious valuable silver rare fake shiny antique tiny",
     "art": "famous beautiful valuable old modern ugly priceless strange",
+    "statue": "old huge ancient famous ugly broken",
     "letter": "long short anonymous secret polite urgent",
     "book": "long boring interesting famous short funny thick popular difficult new",
     "paper": "official important secret legal false lengthy",
@@ -50,7 +51,7 @@ ADJECTIVES = {
     "tool": "sharp rusty long blunt heavy old",
     "implement": "heavy rusty long useful broken wooden old cheap",
     "vessel": "dirty empty clean hot small wooden big",
-    "container": "heavy empty small big locked wooden old full",
+    "container": "heavy empty small big wooden old full",
     "furniture": "wooden comfortable old broken dusty elegant antique new",
     "part": "broken old new rusty damaged wooden",
     "opening": "heavy wooden old broken narrow wide iron",
@@ -68,6 +69,7 @@ ADJECTIVES = {
     "party": "noisy big annual wonderful small splendid quiet",
     "show": "new wonderful boring modern long popular",
     "lecture": "boring long difficult interesting short useful",
+    "occasion": "long noisy short wonderful great",
     "illness": "serious mild severe dangerous painful rare",
     "debt": "large small unpaid old huge",
     "pay": "small large modest generous huge",
@@ -105,6 +107,7 @@ ADJECTIVES = {
     "arena": "crowded new large modern",
     "port": "old busy foggy small",
     "top": "wooden small dusty low",
+    "cup": "small big clean blue",
     "luggage": "old heavy leather small",
     "basket": "small clean large round",
     "town": "quiet small old sleepy",
@@ -121,7 +124,7 @@ SHORT = (
 
 ABSOLUTE = (
     "wooden golden silver woolen broken annual electric antique fake empty full left right torn portable secret "
-    "older younger unknown locked unpaid final royal military legal official anonymous stolen lost wounded armed "
+    "older younger unknown unpaid final royal military legal official anonymous stolen lost wounded armed "
     "masked injured blind dead iron eastern foreign frozen raw leather priceless damaged false black white red blue "
     "brown green absent tattooed"
 )

@@ -50,6 +50,8 @@ _PRONOUN_LEAVES = frozenset(SUBJECT_FORMS)
 def choose_pattern(w: Writer, room: int) -> int:
     """Return a random pattern that fits into the room."""
     pattern = PATTERNS(w.random) if room > 2 else SIMPLE
+    if pattern == PERFECT and not w.past:  # not with a phrase of time: `has slept at noon`
+        pattern = MODAL
     return pattern if COSTS[pattern] <= room - 2 else SIMPLE
 
 

@@ -11,9 +11,8 @@ nouns in the two subjects agree.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
-from probing.corpus.grammar.auxiliaries import build_finite, choose_pattern, conjugate, contract
+from probing.corpus.grammar.auxiliaries import PROGRESSIVE, SIMPLE, build_finite, conjugate, contract
 from probing.corpus.grammar.clauses import Clause, choose_predicate
 from probing.corpus.grammar.lexicon import (
     ADJECTIVES,
@@ -88,7 +87,7 @@ _REACTIONS = zipf([
 
 def _say(w: Writer, subject: Nominal, predicate: Predicate) -> Clause:
     verb, rest = predicate
-    finite = build_finite(w, verb, rest, subject.agreement, choose_pattern(w, 9) if w.random() < 0.5 else 0)
+    finite = build_finite(w, verb, rest, subject.agreement, PROGRESSIVE if w.random() < 0.15 else SIMPLE)
     return Clause(subject, contract(w, subject, finite))
 
 
@@ -214,11 +213,11 @@ _BUT: Tree = ("CC", "but")
 _OR: Tree = ("CC", "or")
 _CONJUNCTIONS = weigh({AND: 7.0, _BUT: 2.0})
 _KINDS: Choice[tuple[Callable[[Writer, int, int], Pair], Choice[Tree]]] = weigh({
-    (_mention_again, _CONJUNCTIONS): 40.0,
-    (_turn_to, _CONJUNCTIONS): 40.0,
-    (_react, weigh({AND: 1.0})): 14.0,
-    (_compare, weigh({_BUT: 1.0})): 3.0,
-    (_warn, weigh({_OR: 1.0})): 3.0,
+    (_mention_again, _CONJUNCTIONS): 46.0,
+    (_turn_to, _CONJUNCTIONS): 46.0,
+    (_react, weigh({AND: 1.0})): 3.0,
+    (_compare, weigh({_BUT: 1.0})): 1.0,
+    (_warn, weigh({_OR: 1.0})): 1.0,
 })  # fmt: skip
 
 

@@ -94,7 +94,7 @@ ANYONE = ("person", "kin", "parent")
 MASS = frozenset(nouns.MASS)
 """Senses of nouns without a plural."""
 _TITLES = {"Mr.": HE, "Mrs.": SHE, "Doctor": None, "Miss": SHE, "Professor": None}
-_RARELY_PLURAL = "parent body storm battle debt building party".split()
+_RARELY_PLURAL = ["parent", "body", "storm", "battle", "debt", "pay", "building", "party", "instrument", "occasion"]
 
 
 def _noun(sense: str, entry: str) -> Noun:
@@ -151,3 +151,17 @@ NUMBERS = zipf(list_leaves("CD", nouns.NUMBERS), shift=1.0)
 UNITS = zipf_leaves("NNS", "days weeks years months hours minutes")
 """Units of time."""
 YEARS: Choice[Tree] = zipf([("CD", str(year)) for year in range(2012, 1932, -2)], shift=12.0)
+
+NOUN_LEMMAS = {
+    leaf[1]: noun.singular[1]
+    for choice in NOUNS.values()
+    for noun in choice.items
+    for leaf in (noun.singular, noun.plural)
+} | {
+    leaf[1]: adjective.leaf[1]
+    for choice in ADJECTIVES.values()
+    for adjective in choice.items
+    for leaf in (adjective.leaf, adjective.comparative)
+    if leaf[1]
+}
+"""Form of a noun or adjective -> its lemma."""

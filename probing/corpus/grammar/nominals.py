@@ -14,8 +14,10 @@ from probing.corpus.grammar.lexicon import (
     ADJECTIVES,
     AND,
     MASS,
+    NOUNS,
     PERSONS,
     SPOTS,
+    THE,
     THEY,
     WHO,
     Choice,
@@ -61,70 +63,79 @@ def _places(text: str) -> Choice[Place]:
 _PERSON = _places("from city 1")
 PLACES = _places("home 3, garden 3, town 3, shop 2, wood 1, shore 2, in city 3")
 """Places for anyone."""
-GOALS = _places("into home 3, into wood 2, through garden 2, through town 2, across field 2, toward shore 1, into shop 2")
-MODIFIERS = dict.fromkeys(PERSONS, _PERSON) | {
-    sense: _places(text)
-    for sense, text in {
-        "pet": "home 2, garden 2",
-        "cattle": "barn 4",
-        "mount": "barn 4",
-        "beast": "wood 3, zoo 2",
-        "wildlife": "wood 2, zoo 3",
-        "insect": "garden 3",
-        "vegetable": "basket 3, field 1",
-        "fruit": "basket 3, garden 1",
-        "pastry": "basket 2, top 2",
-        "dish": "top 2, basket 1",
-        "clothing": "luggage 4",
-        "jewel": "luggage 2, shop 2",
-        "art": "gallery 3, of royal 3",
-        "letter": "from kin 3, from city 2",
-        "book": "about battle 2, about royal 2, about beast 2, about tree 1",
-        "paper": "top 2, luggage 1",
-        "car": "road 3, shed 1",
-        "boat": "port 3, sea 1",
-        "aircraft": "airfield 3",
-        "tool": "shed 3",
-        "implement": "shed 3",
-        "vessel": "top 3",
-        "container": "home 2",
-        "furniture": "home 2, bureau 1",
-        "part": "of building 3, of car 1",
-        "opening": "of building 3",
-        "device": "study 2, bureau 2",
-        "plant": "garden 3",
-        "tree": "wood 2, garden 2",
-        "instrument": "from city 2, stage 1",
-        "music": "about kin 2, about battle 1",
-        "problem": "study 2",
-        "plan": "of clerk 2, of royal 1",
-        "tale": "about royal 2, about kin 2, about crook 1",
-        "error": "of clerk 2, of medic 1",
-        "contest": "arena 2, in city 2",
-        "battle": "front 2, for stronghold 1",
-        "party": "town 2, in city 1, court 1",
-        "show": "stage 3, in city 1",
-        "lecture": "study 3, about battle 1, about insect 1",
-        "illness": "of patient 2",
-        "debt": "of farmer 1, of kin 1",
-        "pay": "of clerk 2, of officer 1",
-        "peak": "near city 1",
-        "crossing": "near city 1",
-        "building": "town 2, in city 2",
-        "room": "of building 2",
-        "storm": "shore 2, sea 1",
-        "body": "of patient 2",
-        "stronghold": "shore 1",
-        "drink": "basket 1, top 2",
-        "money": "luggage 2",
-        "fabric": "shop 2",
-        "crop": "field 2",
-    }.items()
-} | dict.fromkeys(SPOTS, _places("of kin 1, of clerk 1"))
+GOALS = _places(
+    "into home 3, into wood 2, through garden 2, through town 2, across field 2, toward shore 1, into shop 2"
+)
+MODIFIERS = (
+    dict.fromkeys(PERSONS, _PERSON)
+    | {
+        sense: _places(text)
+        for sense, text in {
+            "pet": "home 2, garden 2",
+            "cattle": "barn 4",
+            "mount": "barn 4",
+            "beast": "wood 3, zoo 2",
+            "wildlife": "wood 2, zoo 3",
+            "insect": "garden 3",
+            "vegetable": "basket 3, field 1",
+            "fruit": "basket 3, garden 1",
+            "pastry": "basket 2, top 2",
+            "dish": "top 2, basket 1",
+            "clothing": "luggage 4",
+            "jewel": "luggage 2, shop 2",
+            "art": "gallery 3, of royal 3",
+            "statue": "gallery 2, of royal 2",
+            "letter": "from kin 3, from city 2",
+            "book": "about battle 2, about royal 2, about beast 2, about tree 1",
+            "paper": "top 2, luggage 1",
+            "car": "road 3, shed 1",
+            "boat": "port 3, sea 1",
+            "aircraft": "airfield 3",
+            "tool": "shed 3",
+            "implement": "shed 3",
+            "vessel": "top 3",
+            "container": "home 2",
+            "furniture": "home 2, bureau 1",
+            "part": "of building 3, of car 1",
+            "opening": "of building 3",
+            "device": "study 2, bureau 2",
+            "plant": "garden 3",
+            "tree": "wood 2, garden 2",
+            "instrument": "from city 2, stage 1",
+            "music": "about kin 2, about battle 1",
+            "problem": "study 2",
+            "plan": "of clerk 2, of royal 1",
+            "tale": "about royal 2, about kin 2, about crook 1",
+            "error": "of clerk 2, of medic 1",
+            "contest": "arena 2, in city 2",
+            "battle": "front 2, for stronghold 1",
+            "party": "town 2, in city 1, court 1",
+            "show": "stage 3, in city 1",
+            "lecture": "study 3, about battle 1, about insect 1",
+            "illness": "of patient 2",
+            "debt": "of farmer 1, of kin 1",
+            "pay": "of clerk 2, of officer 1",
+            "peak": "near city 1",
+            "crossing": "near city 1",
+            "building": "town 2, in city 2",
+            "room": "of building 2",
+            "storm": "shore 2, sea 1",
+            "body": "of patient 2",
+            "stronghold": "shore 1",
+            "drink": "cup 3",
+            "money": "luggage 2",
+            "fabric": "shop 2",
+            "crop": "field 2",
+        }.items()
+    }
+    | dict.fromkeys(SPOTS, _places("of kin 1, of clerk 1"))
+)
 _THAT: Tree = ("WHNP", (("WDT", "that"),))
 _WHICH: Tree = ("WHNP", (("WDT", "which"),))
 _POSTURES = Choice(POSTURE.items[:3], [3.0, 3.0, 1.0])
 
+_UNLISTED = MASS | {"kin", "parent", "body", "occasion"}
+"""Senses without lists."""
 Extension = Callable[[Writer, str, int], Nominal]
 """Function that makes a long noun phrase of a sense and a room."""
 
@@ -143,10 +154,10 @@ def say_noun_phrase(w: Writer, sense: str, room: int, *, obj: bool = False, lone
     if room == 4:
         if x < 0.2:
             return possess(w, sense, 4)
-        if x < 0.55 and w.style <= FLAT and not w.plain and sense not in MASS:
+        if x < 0.55 and w.style <= FLAT and not w.plain and sense not in _UNLISTED:
             return list_nouns(w, sense, 4)
         return describe(w, sense, 4)
-    choice = (_PLAIN_EXTENSIONS if w.plain or sense in MASS else _EXTENSIONS)[w.style]
+    choice = (_PLAIN_EXTENSIONS if w.plain or sense in _UNLISTED else _EXTENSIONS)[w.style]
     return choice(w.random)(w, sense, room)
 
 
@@ -159,13 +170,19 @@ def locate(w: Writer, room: int, places: Choice[Place] | Choice[str] = PLACES) -
         return ("PP", (preposition or ("IN", "near"), say_noun_phrase(w, sense, room, obj=True).tree))
     own, noun = SPOTS[sense](w.random)
     phrase = describe(w, sense, min(room, 3), noun=noun).tree
-    if room > 4:
-        phrase = ("NP", (phrase, ("PP", (_NEAR(w.random), describe(w, _LANDMARKS(w.random), min(room - 3, 3)).tree))))
+    if room > 4 and sense not in _INDOORS:
+        phrase = ("NP", (phrase, ("PP", (_NEAR(w.random), define(w, "building", min(room - 3, 3))))))
     return ("PP", (preposition or own, phrase))
 
 
+def define(w: Writer, sense: str, room: int) -> Tree:
+    """Return a singular noun phrase with `the`."""
+    quality = (ADJECTIVES[sense](w.random).leaf,) if room > 2 else ()
+    return ("NP", (THE, *quality, NOUNS[sense](w.random).singular))
+
+
+_INDOORS = frozenset(["top", "luggage", "basket", "cup", "front"])
 _NEAR = zipf_leaves("IN", "near behind beside")
-_LANDMARKS = weigh({"building": 3.0, "crossing": 1.0, "peak": 1.0})
 
 
 def _modify(w: Writer, sense: str, room: int) -> Nominal:
@@ -239,7 +256,7 @@ def _relate_object(w: Writer, sense: str, room: int, *, bare: bool) -> Tree:
         space -= 3
     subject = say_noun_phrase(w, choose_agent(w, group), 1 if random() < 0.4 else space, lone=False)
     clause: Tree = ("S", (subject.tree, build_finite(w, group.verbs(random), tail, subject.agreement)))
-    return ("SBAR", (clause,) if bare and random() < 0.3 else (opener, clause))
+    return ("SBAR", (clause,) if bare and room < 8 and random() < 0.4 else (opener, clause))
 
 
 def _describe_action(w: Writer, sense: str, room: int) -> Nominal:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 # fmt: off
 PEOPLE = {
-    "person": "woman/f man/m girl/f boy/m child stranger tourist guest visitor traveler teenager lady/f "
-        "gentleman/m villager",
+    "person": "woman/f man/m girl/f boy/m child guest tourist stranger",
     "kin": "brother/m sister/f friend son/m daughter/f cousin neighbor uncle/m aunt/f nephew/m niece/f",
     "parent": "mother/f father/m wife/f husband/m grandmother/f grandfather/m",
     "cook": "cook chef baker waiter/m waitress/f butcher",
@@ -40,8 +39,8 @@ THINGS = {
     "pet": "dog cat puppy kitten rabbit parrot hamster",
     "cattle": "cow goat pig hen lamb goose donkey turkey",
     "mount": "horse pony camel mule stallion",
-    "beast": "wolf bear lion tiger fox crocodile leopard shark",
-    "wildlife": "bird monkey elephant owl squirrel giraffe zebra penguin dolphin turtle kangaroo swan otter hedgehog",
+    "beast": "wolf bear lion tiger fox crocodile leopard panther",
+    "wildlife": "bird monkey elephant owl squirrel giraffe zebra turtle kangaroo swan otter hedgehog raccoon badger",
     "insect": "bee spider ant butterfly wasp beetle mosquito moth",
     "vegetable": "onion potato carrot tomato mushroom pepper cucumber pumpkin turnip cabbage eggplant",
     "fruit": "apple pear orange lemon cherry plum peach banana melon grape strawberry apricot",
@@ -50,7 +49,8 @@ THINGS = {
     "clothing": "shirt dress coat hat jacket sweater skirt scarf blouse glove sock apron robe uniform costume cloak "
         "gown",
     "jewel": "ring necklace diamond bracelet coin jewel pearl crown ruby emerald",
-    "art": "painting statue portrait sculpture mural landscape",
+    "art": "painting portrait mural landscape sketch",
+    "statue": "statue sculpture bust monument",
     "letter": "letter postcard message invitation telegram parcel",
     "book": "book novel story poem article essay biography dictionary textbook newspaper magazine",
     "paper": "contract document petition certificate treaty license",
@@ -74,10 +74,11 @@ THINGS = {
     "tale": "secret rumor lie joke legend",
     "error": "mistake crime sin blunder",
     "contest": "game race match tournament election championship",
-    "battle": "battle war siege duel",
+    "battle": "battle war duel",
     "party": "party wedding festival picnic banquet ceremony funeral parade",
     "show": "concert opera ballet film musical",
     "lecture": "lecture lesson seminar workshop course exam",
+    "occasion": "party wedding concert game war",
     "illness": "fever infection disease wound rash injury",
     "debt": "debt rent bill fee tax",
     "pay": "salary wage pension reward fortune",
@@ -94,7 +95,7 @@ THINGS = {
 MASS = {
     "drink": "tea coffee milk wine juice beer lemonade cider cocoa",
     "money": "money cash gold",
-    "fabric": "silk wool cotton linen leather",
+    "fabric": "silk wool cotton linen velvet",
     "crop": "wheat corn rice barley hay",
 }
 """Nouns without a plural."""
@@ -123,6 +124,7 @@ SPOTS = {
     "arena": "in/stadium in/gym in/arena on/track",
     "port": "in/harbor in/port at/dock at/pier",
     "top": "on/table on/shelf on/counter on/desk on/stove",
+    "cup": "in/cup in/bottle in/jug in/glass",
     "luggage": "in/suitcase in/drawer in/bag in/wardrobe in/trunk",
     "basket": "in/basket in/bowl on/plate on/tray",
     "town": "in/town in/village in/city in/square",

@@ -52,7 +52,7 @@ SINGULAR, PLURAL, FIRST = range(3)
 class Writer:
     """The random numbers, and the choices that are made once for a sentence."""
 
-    __slots__ = ("owner", "past", "plain", "plurality", "random", "style", "timed")
+    __slots__ = ("eventful", "owner", "past", "plain", "plurality", "random", "style", "timed")
 
     def __init__(self, random: Random) -> None:
         self.random = random
@@ -64,6 +64,8 @@ class Writer:
         """Whether the sentence already has a phrase of time."""
         self.plain = False
         """Whether coordination inside the clauses is forbidden."""
+        self.eventful = False
+        """Whether a clause tells when something happens, so that it has few states."""
         self.owner = HE
         """Pronoun of the latest subject, to which most possessives refer."""
 
@@ -90,8 +92,33 @@ _POSSESSIVE: Tree = ("PRP$", "")
 _POSSESSIVE_WEIGHTS = {_POSSESSIVE: 16.0}
 _OTHER_OWNERS = weigh({HE: 4.0, SHE: 4.0, THEY: 3.0, ME: 5.0, WE: 3.0, YOU: 2.0})
 _OWNED = frozenset(
-    "kin parent pet cattle mount clothing jewel letter book car boat tool implement container furniture device plant "
-    "instrument plan body pay debt home room garden".split()
+    [
+        "kin",
+        "parent",
+        "pet",
+        "cattle",
+        "mount",
+        "clothing",
+        "jewel",
+        "letter",
+        "book",
+        "car",
+        "boat",
+        "tool",
+        "implement",
+        "container",
+        "furniture",
+        "device",
+        "plant",
+        "instrument",
+        "plan",
+        "body",
+        "pay",
+        "debt",
+        "home",
+        "room",
+        "garden",
+    ]
 )
 """Senses of what belongs to a person."""
 _SINGULAR_DETERMINERS: Choice[Tree] = weigh(
@@ -258,7 +285,6 @@ def list_nouns(w: Writer, sense: str, room: int) -> Nominal:
 _TIMES_OF_DAY = zipf_leaves("NN", "morning evening afternoon")
 _POINTS = zipf_leaves("NN", "night noon midnight dawn sunset")
 _AROUND_EVENTS = zipf_leaves("IN", "after before during")
-EVENTS = weigh({"party": 4.0, "contest": 3.0, "show": 3.0, "lecture": 2.0, "battle": 2.0})
 _AGO: Tree = ("RB", "ago")
 
 
@@ -274,11 +300,11 @@ def tell_time(w: Writer, room: int) -> Tree:
         if x < 0.85 or w.timed or not w.past:
             return ("PP", (("IN", "in"), ("NP", (MONTHS(random),))))
         return ("PP", (("IN", "in"), ("NP", (YEARS(random),))))
-    if x < 0.4:
+    if x < 0.55:
         return ("PP", (("IN", "in"), ("NP", (THE, _TIMES_OF_DAY(random)))))
-    if x < 0.65 and w.past and not w.timed:
+    if x < 0.8 and w.past and not w.timed:
         return ("ADVP", (("NP", (NUMBERS(random), UNITS(random))), _AGO))
-    event = describe(w, EVENTS(random), min(room - 1, 3), plural=False)
+    event = describe(w, "occasion", min(room - 1, 3), plural=False)
     return ("PP", (_AROUND_EVENTS(random), event.tree))
 
 

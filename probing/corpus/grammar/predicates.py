@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from probing.corpus.grammar.lexicon import ADJECTIVES, AND, COMPARABLE, PERSONS, TO, Choice, weigh, zipf_leaves
 from probing.corpus.grammar.nominals import GOALS, choose_agent, locate, say_noun_phrase
-from probing.corpus.grammar.phrases import EVENTS, FLAT, LISTS, Nominal, Writer, describe, tell_time
+from probing.corpus.grammar.phrases import FLAT, LISTS, Nominal, Writer, describe, tell_time
 from probing.corpus.grammar.verbs import (
     BE,
     GIFTS,
@@ -73,9 +73,9 @@ def add_adjuncts(
 
 
 def _tell_time_or_event(w: Writer, room: int) -> Tree:
-    if room > 4 and not w.timed:
+    if room > 4 and not w.timed and w.random() < 0.3:
         preposition: Tree = ("IN", "after" if w.random() < 0.4 else "before" if w.random() < 0.5 else "during")
-        return ("PP", (preposition, say_noun_phrase(w, EVENTS(w.random), room - 1, obj=True).tree))
+        return ("PP", (preposition, describe(w, "occasion", 3, plural=False).tree))
     return tell_time(w, min(room, 3))
 
 

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from probing.corpus.grammar.auxiliaries import build_finite, choose_modal, conjugate
 from probing.corpus.grammar.clauses import SUBJECTS, choose_predicate
-from probing.corpus.grammar.lexicon import ADJECTIVES, NOT, NOUNS, PERSONS, STOP, WHAT, WHEN, WHO, YOU, Choice, weigh, zipf
+from probing.corpus.grammar.lexicon import (
+    ADJECTIVES,
+    NOT,
+    NOUNS,
+    PERSONS,
+    STOP,
+    WHAT,
+    WHEN,
+    WHO,
+    YOU,
+    Choice,
+    weigh,
+    zipf,
+)
 from probing.corpus.grammar.nominals import locate, say_noun_phrase
 from probing.corpus.grammar.phrases import PLURAL, SINGULAR, Nominal, Writer, describe
 from probing.corpus.grammar.predicates import Kind, act_on, act_toward, act_with_particle, add_adjuncts, give, go
@@ -34,7 +47,7 @@ def _invert(w: Writer, subject: Nominal, sense: str, room: int) -> tuple[Tree, T
         return conjugate(w, BE, subject.agreement), subject.tree, rest[0]
     if x < 0.35 and not verb.stative:
         return conjugate(w, BE, subject.agreement), subject.tree, ("VP", (verb.gerund, *rest))
-    if x < 0.45:
+    if x < 0.45 and w.past:
         return conjugate(w, HAVE, subject.agreement), subject.tree, ("VP", (verb.participle, *rest))
     return conjugate(w, DO, subject.agreement), subject.tree, ("VP", (verb.base, *rest))
 
@@ -66,7 +79,7 @@ def ask_about_state(w: Writer, room: int) -> Tree:
     """Return a sentence like `was the king old ?`."""
     subject, sense, room = _choose_subject(w, room - 1)
     state: Tree = ("ADJP", (ADJECTIVES[sense](w.random).leaf,))
-    return ("SQ", (conjugate(w, BE, subject.agreement), subject.tree, state, *add_adjuncts(w, room - 2), QUESTION_MARK))
+    return ("SQ", (conjugate(w, BE, subject.agreement), subject.tree, state, QUESTION_MARK))
 
 
 def ask_why(w: Writer, room: int) -> Tree:

@@ -8,7 +8,18 @@ from functools import partial
 from probing.corpus.grammar.auxiliaries import build_finite, choose_pattern
 from probing.corpus.grammar.clauses import SUBJECTS, choose_predicate, say_adverbial, say_clause
 from probing.corpus.grammar.coordination import join_clauses
-from probing.corpus.grammar.lexicon import ADJECTIVES, COMMA, PERSONS, SPOTS, STOP, TO, WHAT, WHO, Choice, weigh, zipf_leaves
+from probing.corpus.grammar.lexicon import (
+    COMMA,
+    PERSONS,
+    SPOTS,
+    STOP,
+    TO,
+    WHAT,
+    WHO,
+    Choice,
+    weigh,
+    zipf_leaves,
+)
 from probing.corpus.grammar.nominals import MODIFIERS, locate, relate, say_noun_phrase
 from probing.corpus.grammar.openings import (
     ACTIONS,
@@ -44,6 +55,7 @@ _CONJUNCTIONS: Choice[Tree] = weigh({("CC", "but"): 5.0, ("CC", "and"): 5.0, ("C
 _SO: Choice[Tree] = weigh({("IN", "so"): 4.0, ("IN", "for"): 1.0})
 _MAYBE: Choice[Tree] = weigh({("RB", "maybe"): 4.0, ("RB", "perhaps"): 4.0, ("RB", "then"): 4.0})
 _INTERJECTIONS = zipf_leaves("UH", "yes no oh well", label="INTJ")
+_JUDGMENTS = zipf_leaves("JJ", "easy difficult important dangerous clever silly strange")
 _UNKNOWN = zipf_leaves("JJ", "unclear obvious clear unknown important")
 _MODIFIABLE = Choice(MODIFIERS, [0.0 if sense in SPOTS else 1.0 for sense in MODIFIERS])
 _THING_GROUPS = weigh_by_size(
@@ -176,11 +188,11 @@ def _judge(w: Writer, room: int) -> Tree:
     if x < 0.8 and room > 2:
         idea = describe(w, "plan", min(room - 1, 4), plural=False, indefinite=True)
         return build_finite(w, BE, (idea.tree,), SINGULAR)
-    rest = (("ADJP", (ADJECTIVES["plan"](w.random).leaf,)),)
+    rest = (("ADJP", (_JUDGMENTS(w.random),)),)
     if room > 7:
         rest += (say_adverbial(w, room - 3),)
     elif room > 4:
-        quality = ADJECTIVES["plan"](w.random).leaf
+        quality = _JUDGMENTS(w.random)
         person = say_noun_phrase(w, "person", room - 3, obj=True)
         rest = (("ADJP", (quality, ("PP", (("IN", "for"), person.tree)))),)
     return build_finite(w, BE, rest, SINGULAR)

@@ -60,6 +60,7 @@ BE = Verb(
 HAVE = inflect("have", stative=True)
 DO = inflect("do")
 
+
 def inflect_all(words: str) -> list[Verb]:
     """Return the verbs of a list in which a star marks the stative ones."""
     return [inflect(word.rstrip("*"), stative=word.endswith("*")) for word in words.split()]
@@ -70,16 +71,13 @@ def zipf_verbs(words: str) -> Choice[Verb]:
     return zipf(inflect_all(words))
 
 
-STATES = zipf_verbs(
-    "say think know* believe* claim notice feel* hear* remember* discover learn realize* admit declare insist "
-    "suspect* understand* announce predict conclude"
-)
-TELLING = zipf_verbs("tell remind warn inform convince assure")
-WISHES = zipf_verbs("want* try hope decide plan need* refuse promise agree manage fail learn prefer* attempt pretend")
-ORDERS = zipf_verbs("ask tell persuade force allow order advise encourage beg")
-HABITS = zipf_verbs("start enjoy avoid stop continue resume")
-PERCEPTION = zipf_verbs("see* hear* watch notice*")
-SEEMING = zipf_verbs("seem* become* look* appear*")
+STATES = zipf_verbs("say think know* believe* hear* claim notice learn")
+TELLING = zipf_verbs("tell remind warn")
+WISHES = zipf_verbs("want* try hope decide plan need* refuse promise agree")
+ORDERS = zipf_verbs("ask tell force allow order")
+HABITS = zipf_verbs("start stop enjoy")
+PERCEPTION = zipf_verbs("see* watch hear*")
+SEEMING = zipf_verbs("seem* become* look*")
 GOAL_VERBS = zipf_verbs(scenes.GOALS)
 POSTURE = zipf_verbs(scenes.POSTURE)
 
@@ -168,3 +166,20 @@ MOTION = zipf([
     (zipf_leaves("RB", adverbs, label="ADVP"), zipf_verbs(verbs)) for adverbs, verbs in read_rows(scenes.MOTION)
 ])  # fmt: skip
 """Adverbs of direction, and the verbs of motion before them."""
+
+
+def _list_forms(verb: Verb) -> set[str]:
+    return {leaf[1] for leaf in (verb.base, *verb.present, *verb.past, verb.participle, verb.gerund)}
+
+
+VERB_LEMMAS = {
+    form: verb.base[1]
+    for choice in (
+        *(group.verbs for group in GROUPS),
+        *(entry.verbs for entry in INTRANSITIVES.values()),
+        *(choice for choice in (STATES, TELLING, WISHES, ORDERS, HABITS, PERCEPTION, SEEMING, GOAL_VERBS, POSTURE)),
+    )
+    for verb in choice.items
+    for form in _list_forms(verb)
+}
+"""Form of a verb -> its lemma."""
