@@ -6,7 +6,7 @@ from __future__ import annotations
 ADJECTIVES = {
     "person": "old young happy tall sad tired kind angry lonely shy polite curious cheerful friendly nervous lazy "
         "brave hungry stubborn clumsy",
-    "kin": "older younger generous kind lazy jealous clever funny patient stubborn",
+    "kin": "generous kind young lazy jealous clever funny patient stubborn",
     "parent": "old kind strict worried patient proud gentle loving",
     "cook": "busy skillful famous young fat cheerful grumpy talented",
     "medic": "careful young experienced famous gentle busy tired skilled",
@@ -25,7 +25,7 @@ ADJECTIVES = {
     "pilot": "young experienced brave nervous skilled",
     "sailor": "old brave drunk experienced rough tattooed young",
     "player": "young fast strong tall injured famous talented",
-    "scholar": "clever famous young diligent curious brilliant absent",
+    "scholar": "clever famous young diligent curious brilliant",
     "tailor": "skillful old poor careful young patient",
     "patient": "sick weak pale young old feverish injured",
     "pet": "small playful furry sleepy hungry young noisy obedient tame black",
@@ -78,7 +78,7 @@ ADJECTIVES = {
     "building": "old large ancient beautiful modern empty famous huge",
     "room": "small dark large tidy cold narrow empty",
     "storm": "terrible violent sudden great severe",
-    "body": "left sore broken stiff swollen right",
+    "body": "left sore stiff swollen right",
     "stronghold": "ancient small rich distant peaceful",
     "drink": "hot cold fresh sweet strong warm",
     "money": "foreign stolen lost",
@@ -116,16 +116,16 @@ ADJECTIVES = {
 """Sense -> adjectives, the most frequent first."""
 
 SHORT = (
-    "old young happy tall sad kind angry poor rich lazy brave lonely hungry proud friendly busy wise shy big small "
+    "old young happy tall sad kind angry poor rich lazy brave lonely hungry proud friendly busy wise big small "
     "fast fat sleepy noisy sweet hot tasty cold warm long heavy sharp slow cheap large dark narrow steep wide soft "
-    "short simple strange bad good clean dirty strong dry pretty lovely loud thick high greedy fair"
+    "short simple bad good clean dirty strong dry pretty lovely loud thick high greedy fair"
 )
 """Adjectives with a one-word comparative."""
 
 ABSOLUTE = (
     "wooden golden silver woolen broken annual electric antique fake empty full left right torn portable secret "
-    "older younger unknown unpaid final royal military legal official anonymous stolen lost wounded armed "
+    "unknown unpaid final royal military legal official anonymous stolen lost wounded armed "
     "masked injured blind dead iron eastern foreign frozen raw leather priceless damaged false black white red blue "
-    "brown green absent tattooed"
+    "brown green tattooed"
 )
 """Adjectives without degrees."""

@@ -67,7 +67,11 @@ def conjugate(w: Writer, verb: Verb, agreement: int) -> Tree:
 
 def build_finite(w: Writer, verb: Verb, rest: tuple[Tree, ...], agreement: int, pattern: int = SIMPLE) -> Tree:
     """Return the verb phrase of a finite clause."""
-    if pattern == SIMPLE or (pattern == PROGRESSIVE and verb.stative):
+    if (
+        pattern == SIMPLE
+        or (verb.stative and verb is not BE and pattern in (PROGRESSIVE, MODAL))
+        or (verb is BE and pattern == PROGRESSIVE)
+    ):
         return ("VP", (conjugate(w, verb, agreement), *rest))
     if pattern == MODAL:
         modal = choose_modal(w)

@@ -35,7 +35,7 @@ from probing.corpus.grammar.lexicon import (
 )
 from probing.corpus.grammar.mentions import define, define_two, introduce, name_two
 from probing.corpus.grammar.nominals import choose_agent, locate
-from probing.corpus.grammar.phrases import Nominal, Writer, describe, name_person, refer, remember, tell_time
+from probing.corpus.grammar.phrases import PLURAL, Nominal, Writer, describe, name_person, refer, remember, tell_time
 from probing.corpus.grammar.predicates import Predicate, act_on, go
 from probing.corpus.grammar.verbs import (
     BE,
@@ -118,8 +118,8 @@ def _recall(w: Writer, sense: str, pronoun: int, room: int) -> Clause:
     rest: tuple[Tree, ...] = ()
     if sense in INTRANSITIVES and x < 0.5:
         verb = INTRANSITIVES[sense].verbs(w.random)
-        if room > 2:
-            rest = (locate(w, min(room, 5), INTRANSITIVES[sense].places),)
+        if 1 < room < 5:
+            rest = (tell_time(w, room),)
     elif x < 0.8:
         group = GROUPS_BY_OBJECT[sense](w.random)
         inner: tuple[Tree, ...] = ()
@@ -156,11 +156,13 @@ def _turn_to(w: Writer, first: int, second: int) -> Pair:
     group, other = _TOPICS(w.random), _TOPICS(w.random)
     while set(group.subjects) & set(other.subjects) - {"person", "kin", "parent"} or group.places is other.places:
         other = _TOPICS(w.random)
+    closing, new = _mention(w, group, group.objects(w.random), second)
     sense = other.objects(w.random)
-    plural = w.random() < PLURAL_CHANCES[sense] * w.plurality and sense not in MASS
-    _, pronoun = remember(w, NOUNS[sense](w.random), plural)
-    opening = _recall(w, sense, pronoun, first)
-    return opening, _mention(w, group, group.objects(w.random), second)[0]
+    # Mostly of the same number, which else would give away that the pronoun is not for the noun.
+    alike = w.random() < 0.6
+    plural = new.agreement == PLURAL if alike else w.random() < PLURAL_CHANCES[sense] * w.plurality
+    _, pronoun = remember(w, NOUNS[sense](w.random), plural and sense not in MASS)
+    return _recall(w, sense, pronoun, first), closing
 
 
 def _choose_two(w: Writer, first: int, second: int) -> tuple[Nominal, Nominal]:
@@ -215,7 +217,7 @@ _CONJUNCTIONS = weigh({AND: 7.0, _BUT: 2.0})
 _KINDS: Choice[tuple[Callable[[Writer, int, int], Pair], Choice[Tree]]] = weigh({
     (_mention_again, _CONJUNCTIONS): 46.0,
     (_turn_to, _CONJUNCTIONS): 46.0,
-    (_react, weigh({AND: 1.0})): 3.0,
+    (_react, weigh({AND: 1.0})): 4.0,
     (_compare, weigh({_BUT: 1.0})): 1.0,
     (_warn, weigh({_OR: 1.0})): 1.0,
 })  # fmt: skip

@@ -6,8 +6,9 @@ import re
 
 _IRREGULAR_PLURALS = """
 calf calves; child children; fisherman fishermen; foot feet; gentleman gentlemen; goose geese; knife knives; leaf
-leaves; loaf loaves; man men; mouse mice; policeman policemen; potato potatoes; scarf scarves; shelf shelves; thief
-thieves; tomato tomatoes; tooth teeth; tornado tornadoes; wife wives; wolf wolves; woman women
+leaves; loaf loaves; man men; mosquito mosquitoes; mouse mice; policeman policemen; potato potatoes; scarf scarves;
+shelf shelves; thief thieves; tomato tomatoes; tooth teeth; tornado tornadoes; volcano volcanoes; wife wives; wolf
+wolves; woman women
 """
 IRREGULAR_PLURALS = dict(entry.split() for entry in _IRREGULAR_PLURALS.split(";"))
 

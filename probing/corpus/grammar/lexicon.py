@@ -117,7 +117,7 @@ def _spot(entry: str) -> tuple[Tree, Noun]:
 SPOTS = {sense: zipf([_spot(entry) for entry in words.split()]) for sense, words in nouns.SPOTS.items()}
 """Sense of a place -> prepositions and nouns."""
 NOUNS = {
-    sense: zipf([_noun(sense, entry) for entry in words.split()])
+    sense: zipf([_noun(sense, entry) for entry in words.split()], shift=12.0)
     for sense, words in (nouns.PEOPLE | nouns.THINGS | nouns.MASS).items()
 } | {sense: zipf([noun for _, noun in choice.items]) for sense, choice in SPOTS.items()}
 PLURAL_CHANCES = (
@@ -164,4 +164,5 @@ NOUN_LEMMAS = {
     for leaf in (adjective.leaf, adjective.comparative)
     if leaf[1]
 }
-"""Form of a noun or adjective -> its lemma."""
+NOUN_LEMMAS |= {word: word for word in ("morning", "evening", "afternoon", "noon", "night", "ago")}
+"""Form of a noun, adjective or word of time -> its lemma."""

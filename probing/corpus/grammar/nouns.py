@@ -46,7 +46,7 @@ THINGS = {
     "fruit": "apple pear orange lemon cherry plum peach banana melon grape strawberry apricot",
     "pastry": "cake pie cookie biscuit muffin pancake waffle pretzel tart doughnut",
     "dish": "sandwich soup sausage steak omelet salad burger stew dumpling",
-    "clothing": "shirt dress coat hat jacket sweater skirt scarf blouse glove sock apron robe uniform costume cloak "
+    "clothing": "shirt dress coat hat jacket sweater skirt cape blouse vest apron robe uniform costume cloak "
         "gown",
     "jewel": "ring necklace diamond bracelet coin jewel pearl crown ruby emerald",
     "art": "painting portrait mural landscape sketch",
@@ -57,7 +57,7 @@ THINGS = {
     "car": "car truck bus van taxi tractor motorcycle jeep ambulance",
     "boat": "boat ship ferry yacht canoe raft",
     "aircraft": "plane helicopter jet balloon glider",
-    "tool": "axe knife chisel saw sword dagger scythe",
+    "tool": "axe knife chisel razor sword dagger scythe",
     "implement": "hammer drill wrench shovel broom rake ladder rope brush spade screwdriver",
     "vessel": "pot pan bowl kettle plate cup mug tray jug",
     "container": "box suitcase chest trunk bag basket crate drawer backpack",

@@ -7,7 +7,7 @@ from probing.corpus.grammar.clauses import say_clause
 from probing.corpus.grammar.lexicon import NUMBERS, UNITS, WHEN, Choice, weigh, zipf_leaves
 from probing.corpus.grammar.nominals import locate
 from probing.corpus.grammar.phrases import FLAT, Writer, describe, tell_time
-from probing.corpus.grammar.predicates import Kind, act_on, act_with_particle, give, go
+from probing.corpus.grammar.predicates import Kind, act_on, give, go
 from probing.corpus.readers import Tree
 
 ADVERBS = zipf_leaves(
@@ -22,7 +22,7 @@ PLACE_ADVERBS = zipf_leaves("RB", "outside upstairs inside downstairs here there
 PREVERBAL_ADVERBS = zipf_leaves(
     "RB", "never always often rarely quickly secretly really hardly quietly carefully proudly simply", label="ADVP"
 )
-ACTIONS: Choice[Kind] = weigh({act_on: 2.0, go: 4.0, act_with_particle: 1.0})
+ACTIONS: Choice[Kind] = weigh({go: 1.0})
 """Kinds of predicates for actions that have a purpose."""
 _ACTIVITIES: Choice[Kind] = weigh({act_on: 6.0, go: 2.0, give: 1.0})
 _LAST = zipf_leaves("NN", "night week year month summer winter spring")

@@ -43,7 +43,7 @@ musician anyone | instrument | play tune practice | stage
 musician anyone | music | sing compose hum whistle record | stage
 scholar anyone | problem | solve analyze ponder | study
 clerk scholar anyone | plan | reject suggest approve propose oppose | bureau
-anyone | tale | whisper spread reveal invent | town
+anyone | tale | whisper share reveal invent | town
 anyone clerk | error | confess regret forgive excuse | jail
 player anyone | contest | win lose enter | arena
 soldier royal | battle | fight win lose survive | front
@@ -81,7 +81,7 @@ illness | patient | kill weaken | clinic
 plan tale show lecture | person | surprise bore amuse annoy shock
 error debt | person | worry shame trouble
 car | crossing | cross block | town
-boat | port | enter leave approach | sea
+boat | port | enter approach | sea
 """
 """senses of the subject | senses of the object | verbs | senses of the place | sense of the tool"""
 
@@ -110,7 +110,7 @@ mount | gallop trot graze | field
 beast | roar growl hunt | wood
 wildlife | sleep climb play hide | wood
 insect | buzz crawl | garden
-vegetable crop | rot grow | field
+vegetable crop | rot | field
 fruit | ripen rot | garden
 pastry dish | cool burn | eatery
 clothing | shrink fade dry | home
@@ -183,7 +183,7 @@ person | write down | music tale
 person | clean up | room
 person | hand over | paper jewel
 person | wake up | parent kin patient
-person | tear down | part building
+person | tear down | building
 person | send back | letter clothing
 person | call off | party contest
 person | work out | plan problem

@@ -68,7 +68,7 @@ def inflect_all(words: str) -> list[Verb]:
 
 def zipf_verbs(words: str) -> Choice[Verb]:
     """Return a Zipf-like choice among the verbs of a list."""
-    return zipf(inflect_all(words))
+    return zipf(inflect_all(words), shift=12.0)
 
 
 STATES = zipf_verbs("say think know* believe* hear* claim notice learn")
@@ -77,7 +77,7 @@ WISHES = zipf_verbs("want* try hope decide plan need* refuse promise agree")
 ORDERS = zipf_verbs("ask tell force allow order")
 HABITS = zipf_verbs("start stop enjoy")
 PERCEPTION = zipf_verbs("see* watch hear*")
-SEEMING = zipf_verbs("seem* become* look*")
+SEEMING = zipf_verbs("seem* look*")
 GOAL_VERBS = zipf_verbs(scenes.GOALS)
 POSTURE = zipf_verbs(scenes.POSTURE)
 
