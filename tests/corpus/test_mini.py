@@ -105,6 +105,23 @@ def test_midi_is_a_set_of_its_own(cache: Path) -> None:
     assert not cache.exists(), "only what was asked for is made"
 
 
+def test_every_task_of_mini_reaches_its_sizes(tmp_path: Path) -> None:
+    sizes = mini.SETS["mini"]
+    sheet = builders.build(
+        grammar.generate(mini.SEED, sizes.sentences),
+        tmp_path,
+        train=sizes.train,
+        dev=sizes.dev,
+        test=sizes.test,
+        seed=mini.SEED,
+        source={},
+    )
+    wanted = {"tr": sizes.train, "va": sizes.dev, "te": sizes.test}
+    for task in sheet.tasks:
+        for split, by_label in task.counts.items():
+            assert sum(by_label.values()) > 0.99 * wanted[split], (task.task, split)
+
+
 def test_the_sizes_that_the_documents_state() -> None:
     assert mini.SETS["mini"][:3] == (3000, 500, 1000)
     assert mini.SETS["midi"][:3] == (20_000, 2000, 4000)

@@ -20,7 +20,8 @@ from probing.corpus.grammar.lexicon import (
     weigh,
     zipf_leaves,
 )
-from probing.corpus.grammar.nominals import MODIFIERS, locate, relate, say_noun_phrase
+from probing.corpus.grammar.mentions import define
+from probing.corpus.grammar.nominals import MODIFIERS, PLACES, choose_agent, locate, relate, say_noun_phrase
 from probing.corpus.grammar.openings import (
     ACTIONS,
     CONNECTING_ADVERBS,
@@ -71,6 +72,25 @@ def state_fact(w: Writer, room: int) -> Tree:
     """Return a sentence of the form NP_VP_."""
     clause = say_clause(w, room - 1)
     return _finish("S", clause.subject.tree, clause.predicate)
+
+
+_SCENES = weigh_by_size(
+    [
+        group
+        for group in GROUPS
+        if group.places is not None and not {"kin", "parent", "body"} & {group.subjects[0], *group.objects.items}
+    ]
+)
+
+
+def state_scene(w: Writer, room: int) -> Tree:
+    """Return a plain sentence like `the cook fried the onions in the kitchen`, whatever the room."""
+    group = _SCENES(w.random)
+    sense = choose_agent(w, group)
+    subject = define(w, "person" if sense in ("kin", "parent") else sense, 2)
+    thing = define(w, group.objects(w.random), 2)
+    place = locate(w, 2, group.places or PLACES)
+    return _finish("S", subject.tree, build_finite(w, group.verbs(w.random), (thing.tree, place), subject.agreement))
 
 
 def begin_with(w: Writer, room: int, *, opener: Opener, comma: bool = False, kinds: Choice[Kind] | None = None) -> Tree:
@@ -226,6 +246,7 @@ def name_things(w: Writer, room: int) -> Tree:
 
 
 SENTENCES: Choice[Opener] = weigh({
+    state_scene: 65.0,
     state_fact: 16.0,
     join_clauses: 12.0,
     partial(join_clauses, comma=True): 17.0,
