@@ -110,7 +110,8 @@ RESULTS = click.option("--results", type=FOLDER, default="results", show_default
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 DATA = together(
     click.option(
-        "--data", help="Data set: senteval, mini, or a folder of task files. [default: senteval if there, else mini]"
+        "--data",
+        help="Data set: senteval, mini, midi, or a folder of task files. [default: senteval if there, else mini]",
     ),
     click.option("--data-dir", type=FOLDER, help="Folder of SentEval's files. [default: data/senteval]"),
     click.option("--task-file", "task_files", multiple=True, type=FILE, help="Your own task, in SentEval's format."),

@@ -18,7 +18,7 @@ def verify(folder: Path, data: Path | None) -> None:
     """Check that the figures of every record add up.
 
     Scores are computed again from the predictions and labels that a record holds, its key from its settings, and the
-    checksum of its data from the task file: that in --data, or for mini the embedded one. The exit code is 1 if
+    checksum of its data from the task file: that in --data, or for mini and midi the embedded. The exit code is 1 if
     something does not add up.
 
     \b

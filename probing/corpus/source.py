@@ -1,4 +1,4 @@
-"""The choice of the data for a run: SentEval's files, the embedded `mini`, a folder of task files, or own files."""
+"""The choice of the data for a run: SentEval's files, an embedded data set, a folder of task files, or own files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ T = TypeVar("T")
 DATA_DIR = Path("data/senteval")
 """Default folder of SentEval's files."""
 
-RESERVED_NAMES = ("", "senteval", "mini", "own")
+EMBEDDED = ("mini", "midi")
+"""Names of the embedded data sets."""
+RESERVED_NAMES = ("", "senteval", *EMBEDDED, "own")
 """Names of data sets that a user's folder must not be called by in results."""
 
 
@@ -43,13 +45,13 @@ def choose_source(tasks: Sequence[str], *, data: str | None = None, data_dir: Pa
         raise ProbingError(f"--data-dir says where SentEval's files are; it does not go with --data {data}")
     if data == "senteval" or data_dir is not None:
         return _senteval(wanted, folder, "asked for")
-    if data == "mini":
-        return _mini(wanted, "asked for")
+    if data in EMBEDDED:
+        return _embedded(data, wanted, "asked for")
     if data is not None:
         parts = [part.strip().lower() for name in tasks for part in name.split(",")]
         return _folder(wanted, Path(data), everything="all" in parts)
     if not any((folder / task.file_name).is_file() for task in TASKS):
-        return _mini(wanted, f"no SentEval files in {folder}; `probe data fetch` gets them")
+        return _embedded("mini", wanted, f"no SentEval files in {folder}; `probe data fetch` gets them")
     return _senteval(wanted, folder, f"its files are in {folder}")
 
 
@@ -77,25 +79,26 @@ def _senteval(wanted: Sequence[Task], folder: Path, reason: str) -> Source:
     return Source(name="senteval", files=files, reason=reason, preset=DEFAULT_PRESETS["senteval"])
 
 
-def _mini(wanted: Sequence[Task], reason: str) -> Source:
-    from probing.corpus.mini import ensure_mini
+def _embedded(name: str, wanted: Sequence[Task], reason: str) -> Source:
+    from probing.corpus.mini import ensure_embedded
 
     odd = [task.name for task in wanted if task in COUNTERPARTS]
     if odd:
-        raise ProbingError(f"data set mini has no task {', '.join(odd)}: that needs a dependency treebank")
-    folder = ensure_mini()
+        raise ProbingError(f"data set {name} has no task {', '.join(odd)}: that needs a dependency treebank")
+    folder = ensure_embedded(name)
     return Source(
-        name="mini",
+        name=name,
         files={task: folder / task.file_name for task in wanted},
         reason=reason,
-        preset=DEFAULT_PRESETS["mini"],
+        preset=DEFAULT_PRESETS[name],
         datasheet=read_datasheet_identity(folder),
     )
 
 
 def _folder(wanted: Sequence[Task], folder: Path, *, everything: bool) -> Source:
     if not folder.is_dir():
-        raise ProbingError(f"--data {folder}: there is no such data set or folder. Known: senteval, mini, or a folder")
+        known = f"senteval, {', '.join(EMBEDDED)}, or a folder"
+        raise ProbingError(f"--data {folder}: there is no such data set or folder. Known: {known}")
     if everything:
         wanted = [*wanted, *(task for task in COUNTERPARTS if task not in wanted)]
     files = {task: path for task in wanted if (path := folder / task.file_name).is_file()}

@@ -48,7 +48,7 @@ class DataOptions:
     tasks: Sequence[str] = ()
     """Names of tasks; with no task file either, all ten."""
     data: str | None = None
-    """`senteval`, `mini` or a folder; None means senteval if its files are there, mini otherwise."""
+    """`senteval`, `mini`, `midi` or a folder; None means senteval if its files are there, mini otherwise."""
     data_dir: Path | None = None
     """Folder of SentEval's files."""
     task_files: Sequence[Path] = ()

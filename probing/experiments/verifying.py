@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from probing.corpus.mini import ensure_mini
+from probing.corpus.mini import SETS, ensure_embedded
 from probing.corpus.source import DATA_DIR
 from probing.errors import ProbingError
 from probing.results import DataIdentity, Record, Scores, Store, read_record
@@ -88,8 +88,9 @@ def _differs(stated: float, computed: float) -> bool:
 
 
 def _check_data(identity: DataIdentity, data: Path | None) -> Iterator[str]:
-    places = {"mini": ensure_mini, "senteval": lambda: DATA_DIR}
-    folder = data or (places[identity.name]() if identity.name in places else None)
+    folder = data or (DATA_DIR if identity.name == "senteval" else None)
+    if folder is None and identity.name in SETS:
+        folder = ensure_embedded(identity.name)
     if folder is not None and (folder / identity.file).is_file():
         path = folder / identity.file
         if hash_file(path)[0] != identity.sha256:

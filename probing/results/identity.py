@@ -26,7 +26,7 @@ class DataIdentity(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """The data that a cell was trained and scored on."""
 
     name: str
-    """Name of the data set: `senteval`, `mini`, a folder's name, or `own` for a user's own task files."""
+    """Name of the data set: `senteval`, `mini`, `midi`, a folder's name, or `own` for a user's own task files."""
     file: str
     sha256: str
     verified: bool | None = None

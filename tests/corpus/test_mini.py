@@ -24,8 +24,8 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A separate cache, and a data set that is small enough for a test."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(mini, "cache_folder", lambda name: tmp_path / "probing" / name)
-    for name, size in (("TRAIN", 160), ("DEV", 40), ("TEST", 40), ("SENTENCES", 2500)):
-        monkeypatch.setattr(mini, name, size)
+    monkeypatch.setitem(mini.SETS, "mini", mini.EmbeddedSet(160, 40, 40, 2500))
+    monkeypatch.setitem(mini.SETS, "midi", mini.EmbeddedSet(200, 40, 40, 3000))
     return tmp_path / "probing" / "mini"
 
 
@@ -34,21 +34,21 @@ def forbid(*_: object, **__: object) -> Iterator[ParsedSentence]:
 
 
 def test_all_ten_tasks_are_there_and_kept(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = mini.ensure_mini()
+    folder = mini.ensure_embedded()
     for task in TASKS:
         data = read_task_file(folder / f"{task.file}.txt")
         assert len(data.splits["tr"].labels) > 100
     assert (folder / "datasheet.json").is_file()
     monkeypatch.setattr(mini, "generate", forbid)
-    assert mini.ensure_mini() == folder
+    assert mini.ensure_embedded() == folder
     assert list(cache.iterdir()) == [folder]
 
 
 def test_the_files_are_the_same_each_time(cache: Path) -> None:
-    first = mini.ensure_mini()
+    first = mini.ensure_embedded()
     contents = {path.name: path.read_bytes() for path in first.iterdir()}
     first.rename(cache / "other")
-    again = mini.ensure_mini()
+    again = mini.ensure_embedded()
     assert {path.name: path.read_bytes() for path in again.iterdir()} == contents
 
 
@@ -60,9 +60,9 @@ def test_an_interruption_leaves_nothing(cache: Path, monkeypatch: pytest.MonkeyP
     with monkeypatch.context() as patch:
         patch.setattr(mini, "generate", stop)
         with pytest.raises(KeyboardInterrupt):
-            mini.ensure_mini()
+            mini.ensure_embedded()
     assert list(cache.iterdir()) == []
-    assert mini.ensure_mini().is_dir()
+    assert mini.ensure_embedded().is_dir()
 
 
 def test_two_at_once_give_one_folder(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,18 +77,54 @@ def test_two_at_once_give_one_folder(cache: Path, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(builders, "build", build_together)
     with ThreadPoolExecutor(2) as pool:
-        first, second = pool.map(lambda _: mini.ensure_mini(), range(2))
+        first, second = pool.map(lambda _: mini.ensure_embedded(), range(2))
     assert first == second
     assert list(cache.iterdir()) == [first]
     assert len(list(first.glob("*.txt"))) == len(TASKS)
 
 
-@pytest.mark.parametrize("name", ["GRAMMAR_VERSION", "SEED", "TRAIN", "SENTENCES"])
+@pytest.mark.parametrize("name", ["GRAMMAR_VERSION", "SEED"])
 def test_other_settings_have_another_folder(cache: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setattr(mini, "generate", forbid)
-    before = mini._name_version()
+    sizes = mini.SETS["mini"]
+    before = mini._name_version(sizes)
     monkeypatch.setattr(mini, name, getattr(mini, name) + 1)
-    assert mini._name_version() != before
+    assert mini._name_version(sizes) != before
+
+
+@pytest.mark.parametrize("field", mini.EmbeddedSet._fields)
+def test_other_sizes_have_another_folder(field: str) -> None:
+    sizes = mini.SETS["mini"]
+    assert mini._name_version(sizes._replace(**{field: 7})) != mini._name_version(sizes)
+
+
+def test_midi_is_a_set_of_its_own(cache: Path) -> None:
+    folder = mini.ensure_embedded("midi")
+    assert folder.parent == cache.parent / "midi"
+    for task in TASKS:
+        assert len(read_task_file(folder / task.file_name).splits["tr"].labels) > 120
+    assert not cache.exists(), "only what was asked for is made"
+
+
+def test_every_task_of_mini_reaches_its_sizes(tmp_path: Path) -> None:
+    sizes = mini.SETS["mini"]
+    sheet = builders.build(
+        grammar.generate(mini.SEED, sizes.sentences),
+        tmp_path,
+        train=sizes.train,
+        dev=sizes.dev,
+        test=sizes.test,
+        seed=mini.SEED,
+        source={},
+    )
+    wanted = {"tr": sizes.train, "va": sizes.dev, "te": sizes.test}
+    for task in sheet.tasks:
+        for split, by_label in task.counts.items():
+            assert sum(by_label.values()) > 0.99 * wanted[split], (task.task, split)
+
+
+def test_the_sizes_that_the_documents_state() -> None:
+    assert mini.SETS["mini"][:3] == (3000, 500, 1000)
+    assert mini.SETS["midi"][:3] == (20_000, 2000, 4000)
 
 
 def test_the_folder_depends_on_the_code_of_all_packages() -> None:
@@ -102,7 +138,7 @@ def test_a_task_that_fails_is_an_error_and_nothing_is_kept(cache: Path, monkeypa
     sheet = Datasheet(source={}, options={}, corpus={}, tasks=[failed])
     monkeypatch.setattr(builders, "build", lambda *_, **__: sheet)
     with pytest.raises(RuntimeError, match=r"the embedded grammar cannot build WC \(too few words\)"):
-        mini.ensure_mini()
+        mini.ensure_embedded()
     assert list(cache.iterdir()) == []
 
 
@@ -142,4 +178,4 @@ def test_a_cache_that_cannot_be_written_is_one_line(cache: Path) -> None:
     with pytest.raises(
         ProbingError, match=r"files cannot be written \(.*\). Make room or set XDG_CACHE_HOME to another"
     ):
-        mini.ensure_mini()
+        mini.ensure_embedded()

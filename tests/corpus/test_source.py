@@ -38,7 +38,7 @@ def mini(tmp_path, monkeypatch):
     """Replace the embedded data by a folder."""
     folder = tmp_path / "cache" / "embedded"
     module = ModuleType("probing.corpus.mini")
-    module.ensure_mini = lambda: folder
+    module.ensure_embedded = lambda name: folder
     monkeypatch.setitem(sys.modules, "probing.corpus.mini", module)
     folder.mkdir(parents=True)
     (folder / "datasheet.json").write_text('{"identity": "abc123"}')
@@ -116,6 +116,14 @@ def test_mini_has_no_tasks_of_dependency_treebanks(mini):
     assert error_of(choose_source, ["DepDepth,RootDep,WC"], data="mini") == text
 
 
+def test_midi_is_another_embedded_set(mini):
+    source = choose_source(["Tense"], data="midi")
+    assert (source.name, source.preset, source.reason, source.datasheet) == ("midi", "small", "asked for", "abc123")
+    assert source.files == {get_task("Tense"): mini / "past_present.txt"}
+    text = "data set midi has no task DepDepth: that needs a dependency treebank"
+    assert error_of(choose_source, ["DepDepth"], data="midi") == text
+
+
 def test_a_folder_is_called_by_its_name(fill, tmp_path, monkeypatch):
     folder = fill(tmp_path / "books", *TEN)
     source = choose_source(["WC"], data=str(folder))
@@ -148,11 +156,11 @@ def test_a_folder_without_task_files(tmp_path):
 
 def test_no_such_folder(task_file):
     for data in ("minni", str(task_file())):
-        text = f"--data {data}: there is no such data set or folder. Known: senteval, mini, or a folder"
+        text = f"--data {data}: there is no such data set or folder. Known: senteval, mini, midi, or a folder"
         assert error_of(choose_source, ["all"], data=data) == text
 
 
-@pytest.mark.parametrize("name", ["mini", "senteval", "own", "Mini"])
+@pytest.mark.parametrize("name", ["mini", "midi", "senteval", "own", "Mini"])
 def test_a_folder_does_not_pass_for_a_data_set_of_that_name(fill, tmp_path, name):
     folder = fill(tmp_path / name, "Tense")
     assert choose_source(["Tense"], data=str(folder)).name == f"folder {name}"

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from probing.corpus.mini import ensure_mini
+from probing.corpus.mini import ensure_embedded
 from probing.encoders.huggingface import POOL, make_recipe
 from probing.encoders.specification import find_encoder, find_recipes
 from probing.encoders.vector_cache import VectorEntry
@@ -166,7 +166,7 @@ MARGINS = {
 @pytest.mark.slow
 def test_a_real_encoder_is_well_above_the_random_floor(task_file: Callable[..., Path], tmp_path: Path) -> None:
     for file in ("past_present.txt", "sentence_length.txt", "top_constituents.txt"):
-        lines = (ensure_mini() / file).read_text(encoding="utf-8").splitlines()
+        lines = (ensure_embedded() / file).read_text(encoding="utf-8").splitlines()
         chosen = [line for split, size in SIZES.items() for line in [x for x in lines if x.startswith(split)][:size]]
         task_file(chosen, f"tasks/{file}")
     for encoders, tasks, layer in (

@@ -50,6 +50,8 @@ _PRONOUN_LEAVES = frozenset(SUBJECT_FORMS)
 def choose_pattern(w: Writer, room: int) -> int:
     """Return a random pattern that fits into the room."""
     pattern = PATTERNS(w.random) if room > 2 else SIMPLE
+    if pattern == PERFECT and not w.past:  # not with a phrase of time: `has slept at noon`
+        pattern = MODAL
     return pattern if COSTS[pattern] <= room - 2 else SIMPLE
 
 
@@ -65,7 +67,11 @@ def conjugate(w: Writer, verb: Verb, agreement: int) -> Tree:
 
 def build_finite(w: Writer, verb: Verb, rest: tuple[Tree, ...], agreement: int, pattern: int = SIMPLE) -> Tree:
     """Return the verb phrase of a finite clause."""
-    if pattern == SIMPLE or (pattern == PROGRESSIVE and verb.stative):
+    if (
+        pattern == SIMPLE
+        or (verb.stative and verb is not BE and pattern in (PROGRESSIVE, MODAL))
+        or (verb is BE and pattern == PROGRESSIVE)
+    ):
         return ("VP", (conjugate(w, verb, agreement), *rest))
     if pattern == MODAL:
         modal = choose_modal(w)

@@ -9,16 +9,22 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from random import Random
 
-from probing.corpus.grammar.lexicon import Choice, weigh
+from probing.corpus.grammar.lexicon import HE, NOUN_LEMMAS, SHE, Choice, weigh
 from probing.corpus.grammar.phrases import CHAIN, DEEP, FLAT, LISTS, MIXED, Writer
 from probing.corpus.grammar.sentences import SENTENCES
+from probing.corpus.grammar.verbs import VERB_LEMMAS
 from probing.corpus.lengths import MAX_LENGTH, MIN_LENGTH
 from probing.corpus.readers import ParsedSentence, Tree
 
-GRAMMAR_VERSION = 1
+GRAMMAR_VERSION = 2
 """Version of the grammar; it changes whenever the same seed makes other sentences, since cached data depends on it."""
 
-_LENGTHS: Choice[int] = Choice(range(MIN_LENGTH, MAX_LENGTH + 2), [4.0] * 4 + [4.5] * 12 + [3.2] * 4 + [3.5] * 5)
+LEMMAS = NOUN_LEMMAS | VERB_LEMMAS
+"""Form of a noun, adjective or full verb -> its lemma."""
+
+_LENGTHS: Choice[int] = Choice(
+    range(MIN_LENGTH, MAX_LENGTH + 2), [7.0] * 4 + [6.0] * 4 + [4.0] * 4 + [2.2] * 4 + [1.6] * 5 + [10.0] * 4
+)
 _SHORT = weigh({LISTS: 5.0, FLAT: 20.0, MIXED: 25.0, DEEP: 25.0, CHAIN: 25.0})
 _MIDDLE = weigh({LISTS: 15.0, FLAT: 20.0, MIXED: 25.0, DEEP: 30.0, CHAIN: 10.0})
 _LONG = weigh({LISTS: 30.0, FLAT: 25.0, MIXED: 22.0, DEEP: 22.0, CHAIN: 1.0})
@@ -42,14 +48,21 @@ def _generate(random: Callable[[], float]) -> Iterator[ParsedSentence]:
         length = _LENGTHS(random)
         writer.style = _STYLES[length](random)
         writer.past = random() < 0.42
-        writer.plain = writer.timed = False
+        writer.plain = writer.timed = writer.eventful = False
+        writer.owner = HE if random() < 0.5 else SHE
         writer.plurality = _PLURALITIES[length]
         tree = _capitalize(SENTENCES(random)(writer, length))
         tags: list[str] = []
         tokens: list[str] = []
         _collect(tree, tags, tokens)
-        if MIN_LENGTH <= len(tokens) <= MAX_LENGTH:
+        if MIN_LENGTH <= len(tokens) <= MAX_LENGTH and not _repeats(tokens):
             yield ParsedSentence(tuple(tokens), tuple(tags), ("ROOT", (tree,)))
+
+
+def _repeats(tokens: list[str]) -> bool:
+    """Return whether a noun, adjective or full verb occurs twice, in any form."""
+    lemmas = [LEMMAS[token] for token in tokens if token in LEMMAS]
+    return len(set(lemmas)) < len(lemmas)
 
 
 def _capitalize(tree: Tree) -> Tree:

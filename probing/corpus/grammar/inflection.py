@@ -5,28 +5,29 @@ from __future__ import annotations
 import re
 
 _IRREGULAR_PLURALS = """
-calf calves; child children; fisherman fishermen; foot feet; goose geese; knife knives; leaf leaves; loaf loaves;
-man men; mouse mice; potato potatoes; scarf scarves; shelf shelves; thief thieves; tomato tomatoes; tooth teeth;
-tornado tornadoes; wife wives; wolf wolves; woman women
+calf calves; child children; fisherman fishermen; foot feet; gentleman gentlemen; goose geese; knife knives; leaf
+leaves; loaf loaves; man men; mosquito mosquitoes; mouse mice; policeman policemen; potato potatoes; scarf scarves;
+shelf shelves; thief thieves; tomato tomatoes; tooth teeth; tornado tornadoes; volcano volcanoes; wife wives; wolf
+wolves; woman women
 """
 IRREGULAR_PLURALS = dict(entry.split() for entry in _IRREGULAR_PLURALS.split(";"))
 
 _IRREGULAR_VERBS = """
-become became become; begin began begun; bite bit bitten; bleed bled bled; break broke broken; bring brought
-brought; build built built; burn burned burned; buy bought bought; catch caught caught; choose chose chosen;
-come came come; do did done; draw drew drawn; dream dreamed dreamed; drink drank drunk; drive drove driven; eat ate
-eaten; fall fell fallen; feed fed fed; feel felt felt; fight fought fought; find found found; fly flew
-flown; forget forgot forgotten; forgive forgave forgiven; freeze froze frozen; get got gotten; give gave
-given; go went gone; grow grew grown; hang hung hung; have had had; hear heard heard; hide hid hidden; hold
-held held; keep kept kept; kneel knelt knelt; know knew known; lead led led; leave left left; lend lent
-lent; lose lost lost; make made made; mean meant meant; meet met met; pay paid paid; ride rode ridden; ring
-rang rung; rise rose risen; run ran run; say said said; see saw seen; seek sought sought; sell sold sold;
-send sent sent; sew sewed sewn; shake shook shaken; shine shone shone; show showed shown; shrink shrank
-shrunk; sing sang sung; sink sank sunk; sit sat sat; sleep slept slept; speak spoke spoken; spend spent
-spent; stand stood stood; steal stole stolen; strike struck struck; sweep swept swept; swell swelled
-swollen; swim swam swum; swing swung swung; take took taken; teach taught taught; tear tore torn; tell told
-told; think thought thought; throw threw thrown; understand understood understood; wake woke woken; wear
-wore worn; weep wept wept; win won won; write wrote written
+become became become; begin began begun; bite bit bitten; bleed bled bled; break broke broken; bring brought brought;
+build built built; burn burned burned; buy bought bought; catch caught caught; choose chose chosen; come came come;
+creep crept crept; dig dug dug; do did done; draw drew drawn; dream dreamed dreamed; drink drank drunk; drive drove
+driven; eat ate eaten; fall fell fallen; feed fed fed; feel felt felt; fight fought fought; find found found; flee
+fled fled; fly flew flown; forget forgot forgotten; forgive forgave forgiven; freeze froze frozen; get got gotten;
+give gave given; go went gone; grind ground ground; grow grew grown; hang hung hung; have had had; hear heard heard;
+hide hid hidden; hold held held; keep kept kept; kneel knelt knelt; know knew known; lead led led; leave left left;
+lend lent lent; lose lost lost; make made made; mean meant meant; meet met met; overtake overtook overtaken; pay paid
+paid; ride rode ridden; ring rang rung; rise rose risen; run ran run; say said said; see saw seen; seek sought sought;
+sell sold sold; send sent sent; sew sewed sewn; shake shook shaken; shine shone shone; shoot shot shot; show showed
+shown; shrink shrank shrunk; sing sang sung; sink sank sunk; sit sat sat; sleep slept slept; sow sowed sown; speak
+spoke spoken; spend spent spent; spin spun spun; stand stood stood; steal stole stolen; sting stung stung; strike
+struck struck; sweep swept swept; swell swelled swollen; swim swam swum; swing swung swung; take took taken; teach
+taught taught; tear tore torn; tell told told; think thought thought; throw threw thrown; understand understood
+understood; wake woke woken; wear wore worn; weave wove woven; weep wept wept; win won won; write wrote written
 """
 
 IRREGULAR_VERBS = {
@@ -36,7 +37,7 @@ IRREGULAR_VERBS = {
 
 IRREGULAR_COMPARATIVES = {"bad": "worse", "far": "farther", "good": "better"}
 
-DOUBLING = frozenset(["admit", "begin", "forget", "permit", "prefer", "refer", "regret"])
+DOUBLING = frozenset(["admit", "begin", "forget", "patrol", "permit", "prefer", "refer", "regret"])
 """Verbs of two syllables that double the last consonant, because the last syllable is stressed."""
 
 _VOWEL_SOUND = re.compile(r"(?!uni|use|usu|euro|one\b|once|ukulele)[aeiou]|hour|honest|honor|heir", re.IGNORECASE)

@@ -23,7 +23,7 @@ def define(w: Writer, sense: str, room: int, noun: Noun | None = None, *, plural
     """Return a noun phrase with `the`, sometimes with an adjective or a place."""
     noun = noun or NOUNS[sense](w.random)
     if plural is None:
-        plural = w.random() < 0.48 * w.plurality
+        plural = sense not in MASS and w.random() < 0.48 * w.plurality
     leaf = noun.plural if plural else noun.singular
     adjective = (ADJECTIVES[sense](w.random).leaf,) if room > 2 and w.random() < 0.7 else ()
     phrase = _extend(w, ("NP", (THE, *adjective, leaf)), sense, room)
@@ -32,7 +32,7 @@ def define(w: Writer, sense: str, room: int, noun: Noun | None = None, *, plural
 
 def _extend(w: Writer, phrase: Tree, sense: str, room: int) -> Tree:
     """Return a noun phrase, with a place after it if there is room."""
-    return ("NP", (phrase, locate(w, room - 3, MODIFIERS[sense]))) if room > 5 else phrase
+    return ("NP", (phrase, locate(w, room - 3, MODIFIERS[sense]))) if room > 6 else phrase
 
 
 def name_two(w: Writer) -> tuple[Nominal, Nominal]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from probing.corpus.grammar.auxiliaries import build_gerund, build_infinitive
-from probing.corpus.grammar.clauses import choose_predicate, say_clause
+from probing.corpus.grammar.clauses import say_clause
 from probing.corpus.grammar.lexicon import NUMBERS, UNITS, WHEN, Choice, weigh, zipf_leaves
-from probing.corpus.grammar.nominals import locate, say_noun_phrase
-from probing.corpus.grammar.phrases import FLAT, Writer, tell_time
-from probing.corpus.grammar.predicates import Kind, act_on, act_toward, act_with_particle, give, go
+from probing.corpus.grammar.nominals import locate
+from probing.corpus.grammar.phrases import FLAT, Writer, describe, tell_time
+from probing.corpus.grammar.predicates import Kind, act_on, give, go
 from probing.corpus.readers import Tree
 
 ADVERBS = zipf_leaves(
@@ -22,12 +22,13 @@ PLACE_ADVERBS = zipf_leaves("RB", "outside upstairs inside downstairs here there
 PREVERBAL_ADVERBS = zipf_leaves(
     "RB", "never always often rarely quickly secretly really hardly quietly carefully proudly simply", label="ADVP"
 )
-ACTIONS: Choice[Kind] = weigh({act_on: 6.0, go: 2.0, act_toward: 2.0, act_with_particle: 1.0, give: 1.0})
+ACTIONS: Choice[Kind] = weigh({go: 1.0})
 """Kinds of predicates for actions that have a purpose."""
+_ACTIVITIES: Choice[Kind] = weigh({act_on: 6.0, go: 2.0, give: 1.0})
 _LAST = zipf_leaves("NN", "night week year month summer winter spring")
 _DAYS = zipf_leaves("NN", "morning day evening afternoon year week")
 _LATER: Tree = ("RB", "later")
-_LINKS = zipf_leaves("IN", "because while before after although since if as")
+_LINKS = zipf_leaves("IN", "while before after although as")
 
 
 def open_with_adverb(w: Writer, room: int) -> Tree:
@@ -58,22 +59,23 @@ def open_with_place(w: Writer, room: int) -> Tree:
         return locate(w, room)
     if room > 4 and x < 0.75:
         preposition: Tree = ("IN", "after" if w.random() < 0.5 else "before")
-        return ("PP", (preposition, say_noun_phrase(w, "event", room - 1, obj=True).tree))
+        return ("PP", (preposition, describe(w, "occasion", 3, plural=False).tree))
     phrase = tell_time(w, room)
     return phrase if phrase[0] == "PP" else locate(w, room)
 
 
 def open_with_clause(w: Writer, room: int) -> Tree:
     """Return an opening like `when the king slept`."""
+    w.eventful = True
     clause = say_clause(w, max(room - 1, 2))
+    w.eventful = False
     return ("SBAR", (WHEN if w.random() < 0.3 else _LINKS(w.random), clause.tree))
 
 
 def open_with_purpose(w: Writer, room: int) -> Tree:
     """Return an opening like `to find the ring` or `leaving the house`."""
     style, w.style = w.style, w.style if w.random() < 0.5 else FLAT
-    kind = act_on if w.random() < 0.75 else go
-    verb, rest = kind(w, "person", room - 1)
+    verb, rest = act_on(w, "person", min(room - 1, 7))
     w.style = style
     if w.random() < 0.5 or verb.stative:
         return build_infinitive(verb, rest)
@@ -82,7 +84,7 @@ def open_with_purpose(w: Writer, room: int) -> Tree:
 
 def name_activity(w: Writer, room: int) -> Tree:
     """Return a clause that is a subject, like `leaving the house` or `to leave the house`."""
-    verb, rest = choose_predicate(w, "person", max(room - 1, 2))
+    verb, rest = _ACTIVITIES(w.random)(w, "person", max(room - 1, 2))
     if verb.stative or w.random() < 0.3:
         return build_infinitive(verb, rest)
     return build_gerund(verb, rest)

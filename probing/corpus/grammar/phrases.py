@@ -20,8 +20,10 @@ from probing.corpus.grammar.lexicon import (
     NOUNS,
     NUMBERS,
     PEOPLE,
+    PERSONS,
     PLURAL_CHANCES,
     SHE,
+    SPOTS,
     SURNAMES,
     THE,
     THEY,
@@ -50,7 +52,7 @@ SINGULAR, PLURAL, FIRST = range(3)
 class Writer:
     """The random numbers, and the choices that are made once for a sentence."""
 
-    __slots__ = ("past", "plain", "plurality", "random", "style", "timed")
+    __slots__ = ("eventful", "owner", "past", "plain", "plurality", "random", "style", "timed")
 
     def __init__(self, random: Random) -> None:
         self.random = random
@@ -62,6 +64,10 @@ class Writer:
         """Whether the sentence already has a phrase of time."""
         self.plain = False
         """Whether coordination inside the clauses is forbidden."""
+        self.eventful = False
+        """Whether a clause tells when something happens, so that it has few states."""
+        self.owner = HE
+        """Pronoun of the latest subject, to which most possessives refer."""
 
 
 class Nominal(NamedTuple):
@@ -82,7 +88,39 @@ _MARKED_PRONOUNS = weigh({HE: 24, SHE: 24, THEY: 20, ME: 12, WE: 12})
 """Pronouns that show their case: after a swap with the verb, the others would still make a good sentence."""
 
 _INDEFINITE: Tree = ("DT", "a")
-_POSSESSIVE_WEIGHTS = dict(zip(POSSESSIVES, (5.0, 5.0, 0.0, 4.0, 3.0, 2.5, 1.5), strict=True))
+_POSSESSIVE: Tree = ("PRP$", "")
+_POSSESSIVE_WEIGHTS = {_POSSESSIVE: 16.0}
+_OTHER_OWNERS = weigh({HE: 4.0, SHE: 4.0, THEY: 3.0, ME: 5.0, WE: 3.0, YOU: 2.0})
+_OWNED = frozenset(
+    [
+        "kin",
+        "parent",
+        "pet",
+        "cattle",
+        "mount",
+        "clothing",
+        "jewel",
+        "letter",
+        "book",
+        "car",
+        "boat",
+        "tool",
+        "implement",
+        "container",
+        "furniture",
+        "device",
+        "plant",
+        "instrument",
+        "plan",
+        "body",
+        "pay",
+        "debt",
+        "home",
+        "room",
+        "garden",
+    ]
+)
+"""Senses of what belongs to a person."""
 _SINGULAR_DETERMINERS: Choice[Tree] = weigh(
     {THE: 32.0, _INDEFINITE: 30.0, ("DT", "this"): 7.0, ("DT", "every"): 4.0, ("DT", "each"): 2.0,
      ("DT", "another"): 3.0, **_POSSESSIVE_WEIGHTS}
@@ -94,10 +132,10 @@ _LIST_WEIGHTS: dict[Tree, float] = {
 _PLURAL_DETERMINERS: Choice[Tree] = weigh(
     {**_LIST_WEIGHTS, ("DT", "some"): 6.0, _NUMBER: 14.0, ("DT", "both"): 2.0, **_POSSESSIVE_WEIGHTS}
 )
-_LIST_DETERMINERS = weigh(_LIST_WEIGHTS | _POSSESSIVE_WEIGHTS)
-_MASS_DETERMINERS: Choice[Tree] = weigh({THE: 5.0, ("DT", "some"): 4.0, **_POSSESSIVE_WEIGHTS})
-_BEFORE_NUMBERS = frozenset([THE, ("DT", "these"), ("DT", "those"), *POSSESSIVES])
-_BODY_DETERMINERS = weigh(_POSSESSIVE_WEIGHTS)
+_LIST_DETERMINERS = weigh(_LIST_WEIGHTS)
+_MASS_DETERMINERS: Choice[Tree] = weigh({THE: 5.0, ("DT", "some"): 4.0})
+_BEFORE_NUMBERS = frozenset([THE, ("DT", "these"), ("DT", "those")])
+_SPOT_DETERMINERS: Choice[Tree] = weigh({THE: 30.0, _INDEFINITE: 4.0, ("DT", "this"): 2.0})
 VERY = zipf_leaves("RB", "very rather extremely")
 
 
@@ -127,7 +165,7 @@ def say_shortest(w: Writer, sense: str, *, obj: bool, lone: bool) -> Nominal:
     Without `lone`, only phrases whose swap with a verb makes a bad sentence: case-marked pronouns, or two tokens.
     """
     random = w.random
-    if sense == "person":
+    if sense in PERSONS:
         if lone and random() < 0.45:
             return name_person(w)
         return refer((_PRONOUNS if lone else _MARKED_PRONOUNS)(random), obj=obj)
@@ -142,13 +180,21 @@ def say_shortest(w: Writer, sense: str, *, obj: bool, lone: bool) -> Nominal:
     return Nominal(("NP", (noun.plural,)), PLURAL, THEY)
 
 
-def describe(w: Writer, sense: str, room: int, *, plural: bool | None = None, indefinite: bool = False) -> Nominal:
+def describe(
+    w: Writer,
+    sense: str,
+    room: int,
+    *,
+    plural: bool | None = None,
+    indefinite: bool = False,
+    noun: Noun | None = None,
+) -> Nominal:
     """Return a flat noun phrase with a common noun: determiner, perhaps a number, an adjective, the noun."""
     random = w.random
-    noun = NOUNS[sense](random)
+    noun = noun or NOUNS[sense](random)
     if plural is None:
         plural = random() < PLURAL_CHANCES[sense] * w.plurality
-    determiner = _choose_determiner(random, sense, plural, indefinite)
+    determiner = _choose_determiner(w, sense, plural, indefinite)
     qualities: tuple[Tree, ...] = ()
     if room > 2:
         adjective = ADJECTIVES[sense](random)
@@ -167,15 +213,28 @@ def describe(w: Writer, sense: str, room: int, *, plural: bool | None = None, in
     return Nominal(("NP", (determiner, *qualities, leaf)), *remember(w, noun, plural))
 
 
-def _choose_determiner(random: Random, sense: str, plural: bool, indefinite: bool) -> Tree:
+def _choose_determiner(w: Writer, sense: str, plural: bool, indefinite: bool) -> Tree:
+    random = w.random
     if indefinite:
         return NUMBERS(random) if plural else _INDEFINITE
-    if sense == "body":
-        return _BODY_DETERMINERS(random)
+    if sense in _ALWAYS_OWNED:
+        return own(w)
+    if sense in SPOTS:
+        return THE if plural else _SPOT_DETERMINERS(random)
     if sense in MASS:
         return _MASS_DETERMINERS(random)
     determiner = (_PLURAL_DETERMINERS if plural else _SINGULAR_DETERMINERS)(random)
+    if determiner is _POSSESSIVE:
+        return own(w) if sense in _OWNED else THE
     return NUMBERS(random) if determiner is _NUMBER else determiner
+
+
+_ALWAYS_OWNED = frozenset(["kin", "parent", "body"])
+
+
+def own(w: Writer) -> Tree:
+    """Return a possessive pronoun, mostly that of the latest subject."""
+    return POSSESSIVES[w.owner if w.random() < 0.7 else _OTHER_OWNERS(w.random)]
 
 
 def remember(w: Writer, noun: Noun, plural: bool) -> tuple[int, int]:
@@ -187,12 +246,17 @@ def remember(w: Writer, noun: Noun, plural: bool) -> tuple[int, int]:
     return SINGULAR, noun.pronoun
 
 
+_OWNERS = weigh({"person": 4.0, "royal": 2.0, "farmer": 2.0, "soldier": 1.0, "scholar": 1.0, "medic": 1.0})
+
+
 def possess(w: Writer, sense: str, room: int) -> Nominal:
     """Return a noun phrase with an owner before it: `Mary 's dog`, `the king 's old dog`."""
+    if sense not in _OWNED:
+        return describe(w, sense, room)
     random = w.random
     noun = NOUNS[sense](random)
     plural = random() < PLURAL_CHANCES[sense] * w.plurality
-    owner = describe(w, "person", 2, plural=False).tree if room > 3 else name_person(w).tree
+    owner = describe(w, _OWNERS(random), 2, plural=False).tree if room > 3 else name_person(w).tree
     owned: tuple[Tree, ...] = (("NP", (*owner[1], ("POS", "'s"))),)
     if room > 4:
         owned += (ADJECTIVES[sense](random).leaf,)
@@ -203,7 +267,7 @@ def possess(w: Writer, sense: str, room: int) -> Nominal:
 def list_nouns(w: Writer, sense: str, room: int) -> Nominal:
     """Return a flat list of plural nouns under one determiner: `the cats , dogs and horses`."""
     random = w.random
-    count = min(max(room // 2, 2), 5)
+    count = 2 if room < 7 or random() < 0.7 or len(NOUNS[sense].items) < 4 else 3
     nouns: list[Tree] = []
     while len(nouns) < count:
         leaf = NOUNS[sense](random).plural
@@ -236,11 +300,11 @@ def tell_time(w: Writer, room: int) -> Tree:
         if x < 0.85 or w.timed or not w.past:
             return ("PP", (("IN", "in"), ("NP", (MONTHS(random),))))
         return ("PP", (("IN", "in"), ("NP", (YEARS(random),))))
-    if x < 0.4:
+    if x < 0.55:
         return ("PP", (("IN", "in"), ("NP", (THE, _TIMES_OF_DAY(random)))))
-    if x < 0.65 and w.past and not w.timed:
+    if x < 0.8 and w.past and not w.timed:
         return ("ADVP", (("NP", (NUMBERS(random), UNITS(random))), _AGO))
-    event = describe(w, "event", min(room - 1, 3), plural=False)
+    event = describe(w, "occasion", min(room - 1, 3), plural=False)
     return ("PP", (_AROUND_EVENTS(random), event.tree))
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from probing.corpus.grammar.lexicon import ADJECTIVES, AND, COMPARABLE, TO, Choice, weigh, zipf_leaves
-from probing.corpus.grammar.nominals import GOALS, locate, say_noun_phrase
+from probing.corpus.grammar.lexicon import ADJECTIVES, AND, COMPARABLE, PERSONS, TO, Choice, weigh, zipf_leaves
+from probing.corpus.grammar.nominals import GOALS, choose_agent, locate, say_noun_phrase
 from probing.corpus.grammar.phrases import FLAT, LISTS, Nominal, Writer, describe, tell_time
 from probing.corpus.grammar.verbs import (
     BE,
     GIFTS,
+    GOAL_VERBS,
     GROUPS_BY_OBJECT,
     GROUPS_BY_SUBJECT,
     INTRANSITIVES,
@@ -24,6 +25,7 @@ from probing.corpus.grammar.verbs import (
     PREPOSITIONALS,
     SEEMING,
     Verb,
+    VerbGroup,
 )
 from probing.corpus.readers import Tree
 
@@ -33,51 +35,48 @@ Kind = Callable[[Writer, str, int], Predicate]
 
 _MANNERS = zipf_leaves(
     "RB",
-    "quickly slowly quietly carefully happily eagerly calmly gently proudly nervously secretly politely bravely "
-    "angrily sadly patiently gladly cheerfully skillfully clumsily",
+    "quickly slowly quietly carefully happily eagerly calmly gently proudly nervously secretly patiently",
     label="ADVP",
 )
-_DIRECTIONS = zipf_leaves("RB", "home away back upstairs outside downstairs inside", label="ADVP")
-_WAYS = zipf_leaves("RB", "outdoors indoors upstairs downstairs", label="ADVP")
-_GIFT_SENSES = weigh({"document": 4.0, "treasure": 4.0, "food": 3.0, "clothing": 2.0, "tool": 1.0, "plant": 1.0})
-_THERE = weigh({"person": 3.0, "animal": 3.0, "vehicle": 2.0, "treasure": 2.0, "plant": 1.0})
+_THERE = weigh({"person": 3.0, "pet": 2.0, "car": 2.0, "wildlife": 1.0, "tree": 1.0})
 _DEGREES = zipf_leaves("RB", "very so too rather quite extremely")
-_SHARED = frozenset(["laugh", "sing", "work", "wait", "dance", "swim"])
-"""Verbs of activities that people share."""
 _WITH: Tree = ("IN", "with")
 _BY: Tree = ("IN", "by")
 
 
 def add_adjuncts(
-    w: Writer, room: int, *, tool: Choice[str] | None = None, manner: bool = False, company: bool = False
+    w: Writer,
+    room: int,
+    *,
+    places: Choice[str] | None = None,
+    tool: Choice[str] | None = None,
+    manner: bool = False,
 ) -> tuple[Tree, ...]:
-    """Return adjuncts of manner, means or company, place and time that fill the room."""
+    """Return adjuncts of manner, means, place and time that fill the room; without `places`, none of place."""
     random = w.random
     adjuncts: list[Tree] = []
     if manner and (room == 1 or (room > 3 and random() < 0.25)):
         adjuncts.append(_MANNERS(random))
         room -= 1
-    if room < 2 or w.style == LISTS:
+    if room < 2:
         return tuple(adjuncts)
-    count = 1 if room < 5 else min(1 + room // (3 if w.style == FLAT else 5), 3)
-    share = room // count
-    if (company or tool) and (count == 3 or (room > 2 and random() < 0.25)):
-        sense = tool(random) if tool and (not company or random() < 0.6) else "person"
-        adjuncts.append(("PP", (_WITH, say_noun_phrase(w, sense, max(share - 1, 2), obj=True).tree)))
-        count -= 1
-    if count > 1 or (count == 1 and share > 2 and random() < 0.5):
-        adjuncts.append(locate(w, share))
-        count = 1 if count > 1 else 0
-    if count:
-        adjuncts.append(_tell_time_or_event(w, share))
+    if tool and room > 5 and random() < 0.5:
+        adjuncts.append(("PP", (_WITH, describe(w, tool(random), 3, plural=False, indefinite=True).tree)))
+        room -= 4
+    if places and room > 2 and (room > 4 or random() < 0.7):
+        size = room if room < 5 or random() < 0.3 else room // 2 + 1
+        adjuncts.append(locate(w, size, places))
+        room -= size
+    if room > 1:
+        adjuncts.append(_tell_time_or_event(w, room))
     return tuple(adjuncts)
 
 
 def _tell_time_or_event(w: Writer, room: int) -> Tree:
-    if room > 4:
+    if room > 4 and not w.timed and w.random() < 0.3:
         preposition: Tree = ("IN", "after" if w.random() < 0.4 else "before" if w.random() < 0.5 else "during")
-        return ("PP", (preposition, say_noun_phrase(w, "event", room - 1, obj=True).tree))
-    return tell_time(w, room)
+        return ("PP", (preposition, describe(w, "occasion", 3, plural=False).tree))
+    return tell_time(w, min(room, 3))
 
 
 def split_room(w: Writer, room: int) -> tuple[int, int]:
@@ -89,39 +88,39 @@ def split_room(w: Writer, room: int) -> tuple[int, int]:
 
 
 def act_on(w: Writer, sense: str, room: int) -> Predicate:
-    """Return a verb with an object, like `ate the cake with a fork`."""
-    random = w.random
-    group = GROUPS_BY_SUBJECT[sense](random)
+    """Return a verb with an object, like `fried the onions in the kitchen`."""
+    return act_in_scene(w, GROUPS_BY_SUBJECT[sense](w.random), room, person=sense in PERSONS)
+
+
+def act_in_scene(w: Writer, group: VerbGroup, room: int, *, person: bool = True) -> Predicate:
+    """Return a verb of a group with an object, a place and a time."""
     space, rest = split_room(w, room - 1)
-    noun = say_noun_phrase(w, group.objects(random), space, obj=True)
-    person = sense == "person"
+    noun = say_noun_phrase(w, group.objects(w.random), space, obj=True)
     # After a relative clause, an adverb of manner could change places with the clause's verb.
-    adjuncts = add_adjuncts(w, rest, tool=group.tool, manner=person and space < 5, company=person)
-    return group.verbs(random), (noun.tree, *adjuncts)
+    adjuncts = add_adjuncts(w, rest, places=group.places, tool=group.tool, manner=person and space < 5)
+    return group.verbs(w.random), (noun.tree, *adjuncts)
 
 
 def act(w: Writer, sense: str, room: int) -> Predicate:
-    """Return a verb without an object, like `slept outdoors` or `slept in the garden`."""
-    verb = INTRANSITIVES[sense](w.random)
-    if room == 2:
-        return verb, ((_WAYS(w.random),) if sense in ("person", "animal") else ())
-    return verb, add_adjuncts(w, room - 1, company=sense == "person" and verb.base[1] in _SHARED)
+    """Return a verb without an object, like `slept` or `slept in the garden`."""
+    verbs, places = INTRANSITIVES[sense]
+    return verbs(w.random), add_adjuncts(w, room - 1, places=places, manner=sense in PERSONS and room == 2)
 
 
 def go(w: Writer, sense: str, room: int) -> Predicate:
     """Return a verb of motion, like `ran home` or `walked into the garden at night`."""
     random = w.random
-    verb = MOTION(random)
     if room < 4 or random() < 0.25:
-        return verb, (_DIRECTIONS(random), *add_adjuncts(w, room - 2, company=True))
+        directions, verbs = MOTION(random)
+        return verbs(random), (directions(random), *add_adjuncts(w, min(room - 2, 5)))
     space, rest = split_room(w, room - 1)
-    return verb, (locate(w, space, GOALS), *add_adjuncts(w, rest, company=True))
+    return GOAL_VERBS(random), (locate(w, space, GOALS), *add_adjuncts(w, rest))
 
 
 def stay(w: Writer, sense: str, room: int) -> Predicate:
-    """Return a verb of posture with a place, like `sat on the bridge`."""
+    """Return a verb of posture with a place, like `sat in the garden`."""
     space, rest = split_room(w, room - 1)
-    return POSTURE(w.random), (locate(w, space), *add_adjuncts(w, rest, company=True))
+    return POSTURE(w.random), (locate(w, space), *add_adjuncts(w, rest))
 
 
 def act_toward(w: Writer, sense: str, room: int) -> Predicate:
@@ -150,23 +149,26 @@ def give(w: Writer, sense: str, room: int) -> Predicate:
     Before the gift the receiver is a pronoun or a name: only one common noun can be the object.
     """
     random = w.random
-    verb, gift_sense = GIFTS(random), _GIFT_SENSES(random)
+    gift_sense, verbs = GIFTS(random)
     if random() < 0.5:
         space, rest = split_room(w, room - 2)
         receiver = say_noun_phrase(w, "person", 1, obj=True)
         gift = say_noun_phrase(w, gift_sense, max(space, 2))
-        return verb, (receiver.tree, gift.tree, *add_adjuncts(w, rest))
+        return verbs(random), (receiver.tree, gift.tree, *add_adjuncts(w, rest))
     space, rest = split_room(w, room - 1)
     size = 2 + int(random() * max(space - 4, 1))
     gift = describe(w, gift_sense, size) if size < 5 else say_noun_phrase(w, gift_sense, size)
-    receiver = say_noun_phrase(w, "person", space - size - 1, obj=True)
-    return verb, (gift.tree, ("PP", (TO, receiver.tree)), *add_adjuncts(w, rest))
+    receiver = say_noun_phrase(w, _RECEIVERS(random), space - size - 1, obj=True)
+    return verbs(random), (gift.tree, ("PP", (TO, receiver.tree)), *add_adjuncts(w, rest))
+
+
+_RECEIVERS = weigh({"person": 4.0, "kin": 4.0, "parent": 2.0})
 
 
 def be_described(w: Writer, sense: str, room: int) -> Predicate:
     """Return a linking verb with an adjective, like `was very old` or `seemed older than the king`."""
     random = w.random
-    verb = BE if sense != "person" or random() < 0.6 else SEEMING(random)
+    verb = BE if sense not in PERSONS or random() < 0.6 else SEEMING(random)
     if room > 3 and sense in COMPARABLE and (room > 6 or random() < 0.4):
         comparative = COMPARABLE[sense](random).comparative
         standard: Tree = ("PP", (("IN", "than"), say_noun_phrase(w, sense, room - 3, obj=True).tree))
@@ -177,7 +179,7 @@ def be_described(w: Writer, sense: str, room: int) -> Predicate:
         if other is not quality and not w.plain:
             return verb, (("ADJP", (quality.leaf, AND, other.leaf)),)
     degree = (_DEGREES(random),) if room > 2 and quality.gradable and random() < 0.6 else ()
-    when = (tell_time(w, room - 3),) if room > 4 and sense in ("person", "animal") else ()
+    when = (tell_time(w, room - 3),) if room > 4 and sense in PERSONS else ()
     return verb, (("ADJP", (*degree, quality.leaf)), *when)
 
 
@@ -193,11 +195,11 @@ def undergo(w: Writer, sense: str, room: int) -> Predicate:
     group = GROUPS_BY_OBJECT[sense](random)
     verb = group.verbs(random)
     if room < 4 or random() < 0.4:
-        rest = add_adjuncts(w, room - 2)
+        rest = add_adjuncts(w, room - 2, places=group.places)
     else:
         space, left = split_room(w, room - 2)
-        agent = say_noun_phrase(w, group.subjects[0], max(space - 1, 1), obj=True)
-        rest = (("PP", (_BY, agent.tree)), *add_adjuncts(w, left))
+        agent = say_noun_phrase(w, choose_agent(w, group), max(space - 1, 2), obj=True)
+        rest = (("PP", (_BY, agent.tree)), *add_adjuncts(w, left, places=group.places))
     return BE, (("VP", (verb.participle, *rest)),)
 
 

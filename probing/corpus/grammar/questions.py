@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from probing.corpus.grammar.auxiliaries import build_finite, choose_modal, conjugate
 from probing.corpus.grammar.clauses import SUBJECTS, choose_predicate
-from probing.corpus.grammar.lexicon import ADJECTIVES, NOT, NOUNS, STOP, WHAT, WHEN, WHO, Choice, weigh, zipf
+from probing.corpus.grammar.lexicon import (
+    ADJECTIVES,
+    NOT,
+    NOUNS,
+    PERSONS,
+    STOP,
+    WHAT,
+    WHEN,
+    WHO,
+    YOU,
+    Choice,
+    weigh,
+    zipf,
+)
 from probing.corpus.grammar.nominals import locate, say_noun_phrase
 from probing.corpus.grammar.phrases import PLURAL, SINGULAR, Nominal, Writer, describe
 from probing.corpus.grammar.predicates import Kind, act_on, act_toward, act_with_particle, add_adjuncts, give, go
@@ -19,7 +32,7 @@ _WHY: Tree = ("WHADVP", (("WRB", "why"),))
 _HOW: Tree = ("WHADVP", (("WRB", "how"),))
 _REASONS = weigh({_WHY: 3.0, _HOW: 2.0})
 _CIRCUMSTANCES = weigh({_WHERE: 1.0, WHEN: 1.0, _WHY: 1.0})
-_ASKED_GROUPS = weigh_by_size([group for group in GROUPS if group.subjects == ("person",)])
+_ASKED_GROUPS = weigh_by_size([group for group in GROUPS if "person" in group.subjects and group.places])
 _COMMANDS: Choice[Kind] = weigh({act_on: 6.0, go: 2.0, act_toward: 2.0, act_with_particle: 2.0, give: 2.0})
 _PLEASE: Tree = ("ADVP", (("RB", "please"),))
 
@@ -34,7 +47,7 @@ def _invert(w: Writer, subject: Nominal, sense: str, room: int) -> tuple[Tree, T
         return conjugate(w, BE, subject.agreement), subject.tree, rest[0]
     if x < 0.35 and not verb.stative:
         return conjugate(w, BE, subject.agreement), subject.tree, ("VP", (verb.gerund, *rest))
-    if x < 0.45:
+    if x < 0.45 and w.past:
         return conjugate(w, HAVE, subject.agreement), subject.tree, ("VP", (verb.participle, *rest))
     return conjugate(w, DO, subject.agreement), subject.tree, ("VP", (verb.base, *rest))
 
@@ -66,12 +79,13 @@ def ask_about_state(w: Writer, room: int) -> Tree:
     """Return a sentence like `was the king old ?`."""
     subject, sense, room = _choose_subject(w, room - 1)
     state: Tree = ("ADJP", (ADJECTIVES[sense](w.random).leaf,))
-    return ("SQ", (conjugate(w, BE, subject.agreement), subject.tree, state, *add_adjuncts(w, room - 2), QUESTION_MARK))
+    return ("SQ", (conjugate(w, BE, subject.agreement), subject.tree, state, QUESTION_MARK))
 
 
 def ask_why(w: Writer, room: int) -> Tree:
     """Return a sentence like `why did the king sleep ?`."""
     subject, sense, room = _choose_subject(w, room - 2)
+    w.owner = subject.pronoun
     if sense == "person" and w.random() < 0.4:
         group = _ASKED_GROUPS(w.random)
         noun = say_noun_phrase(w, group.objects(w.random), room - 1, obj=True)
@@ -87,14 +101,14 @@ def ask_what(w: Writer, room: int) -> Tree:
         return ("SBARQ", (*_ask_subject(w, room - 1), QUESTION_MARK))
     group = _ASKED_GROUPS(w.random)
     sense = group.objects(w.random)
-    opener = WHO if sense == "person" else WHAT
+    opener = WHO if sense in PERSONS else WHAT
     if w.random() < 0.3:
         opener, _ = _say_which(w, sense)
     size = 1 if w.random() < 0.35 or room < 7 else 2
     if room > 9:
         size = 2 + int(w.random() * (room - 6) * 0.5)
     subject = say_noun_phrase(w, "person", size)
-    rest = add_adjuncts(w, room - size - 4, tool=group.tool)
+    rest = add_adjuncts(w, room - size - 4, places=group.places)
     verb = group.verbs(w.random)
     auxiliary = conjugate(w, DO, subject.agreement) if w.random() < 0.75 else choose_modal(w)
     return ("SBARQ", (opener, ("SQ", (auxiliary, subject.tree, ("VP", (verb.base, *rest)))), QUESTION_MARK))
@@ -124,6 +138,7 @@ def request(w: Writer, room: int) -> Tree:
 
 
 def _say_command(w: Writer, room: int) -> Tree:
+    w.owner = YOU
     negative = room > 4 and w.random() < 0.25
     verb, rest = _COMMANDS(w.random)(w, "person", room - 2 * negative)
     while verb.stative:
@@ -135,9 +150,12 @@ def _say_command(w: Writer, room: int) -> Tree:
 _INVERTING = zipf(inflect_all("stand sit wait rest"), shift=1.0)
 
 
+_STANDING = weigh({"person": 4.0, "soldier": 1.0, "officer": 1.0, "mount": 1.0, "pet": 1.0})
+
+
 def invert_place(w: Writer, room: int) -> Tree:
     """Return a sentence like `behind the house stood an old king .`."""
     size = max(room // 2, 3)
-    noun = describe(w, "person" if w.random() < 0.6 else "animal", 2 if room < 8 else 3)
+    noun = describe(w, _STANDING(w.random), 2 if room < 8 else 3)
     verb = _INVERTING(w.random)
     return ("SINV", (locate(w, size), ("VP", (conjugate(w, verb, noun.agreement),)), noun.tree, STOP))

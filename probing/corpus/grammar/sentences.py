@@ -8,8 +8,20 @@ from functools import partial
 from probing.corpus.grammar.auxiliaries import build_finite, choose_pattern
 from probing.corpus.grammar.clauses import SUBJECTS, choose_predicate, say_adverbial, say_clause
 from probing.corpus.grammar.coordination import join_clauses
-from probing.corpus.grammar.lexicon import ADJECTIVES, COMMA, STOP, TO, WHAT, WHO, Choice, weigh, zipf_leaves
-from probing.corpus.grammar.nominals import MODIFIERS, locate, relate, say_noun_phrase
+from probing.corpus.grammar.lexicon import (
+    COMMA,
+    PERSONS,
+    SPOTS,
+    STOP,
+    TO,
+    WHAT,
+    WHO,
+    Choice,
+    weigh,
+    zipf_leaves,
+)
+from probing.corpus.grammar.mentions import define
+from probing.corpus.grammar.nominals import MODIFIERS, PLACES, choose_agent, locate, relate, say_noun_phrase
 from probing.corpus.grammar.openings import (
     ACTIONS,
     CONNECTING_ADVERBS,
@@ -34,7 +46,7 @@ from probing.corpus.grammar.questions import (
     order,
     request,
 )
-from probing.corpus.grammar.verbs import BE, GROUPS, weigh_by_size
+from probing.corpus.grammar.verbs import BE, GROUPS, GROUPS_BY_SUBJECT, weigh_by_size
 from probing.corpus.readers import Tree
 
 Opener = Callable[[Writer, int], Tree]
@@ -44,10 +56,11 @@ _CONJUNCTIONS: Choice[Tree] = weigh({("CC", "but"): 5.0, ("CC", "and"): 5.0, ("C
 _SO: Choice[Tree] = weigh({("IN", "so"): 4.0, ("IN", "for"): 1.0})
 _MAYBE: Choice[Tree] = weigh({("RB", "maybe"): 4.0, ("RB", "perhaps"): 4.0, ("RB", "then"): 4.0})
 _INTERJECTIONS = zipf_leaves("UH", "yes no oh well", label="INTJ")
+_JUDGMENTS = zipf_leaves("JJ", "easy difficult important dangerous clever silly strange")
 _UNKNOWN = zipf_leaves("JJ", "unclear obvious clear unknown important")
-_MODIFIABLE = Choice(MODIFIERS, [3.0 if sense in ("person", "animal") else 1.0 for sense in MODIFIERS])
+_MODIFIABLE = Choice(MODIFIERS, [0.0 if sense in SPOTS else 1.0 for sense in MODIFIERS])
 _THING_GROUPS = weigh_by_size(
-    [group for group in GROUPS if group.subjects == ("person",) and not {"person", "body"} & set(group.objects.items)]
+    [group for group in GROUPS if "person" in group.subjects and not PERSONS & set(group.objects.items)]
 )
 
 
@@ -59,6 +72,25 @@ def state_fact(w: Writer, room: int) -> Tree:
     """Return a sentence of the form NP_VP_."""
     clause = say_clause(w, room - 1)
     return _finish("S", clause.subject.tree, clause.predicate)
+
+
+_SCENES = weigh_by_size(
+    [
+        group
+        for group in GROUPS
+        if group.places is not None and not {"kin", "parent", "body"} & {group.subjects[0], *group.objects.items}
+    ]
+)
+
+
+def state_scene(w: Writer, room: int) -> Tree:
+    """Return a plain sentence like `the cook fried the onions in the kitchen`, whatever the room."""
+    group = _SCENES(w.random)
+    sense = choose_agent(w, group)
+    subject = define(w, "person" if sense in ("kin", "parent") else sense, 2)
+    thing = define(w, group.objects(w.random), 2)
+    place = locate(w, 2, group.places or PLACES)
+    return _finish("S", subject.tree, build_finite(w, group.verbs(w.random), (thing.tree, place), subject.agreement))
 
 
 def begin_with(w: Writer, room: int, *, opener: Opener, comma: bool = False, kinds: Choice[Kind] | None = None) -> Tree:
@@ -95,7 +127,9 @@ def state_manner(w: Writer, room: int) -> Tree:
     if w.style > FLAT:
         # No relative clause: the adverb could change places with its verb.
         size = min(size, 4)
-    sense = "person" if w.random() < 0.85 else "animal"
+    sense = SUBJECTS(w.random) if w.random() < 0.4 else "person"
+    while sense not in PERSONS or sense not in GROUPS_BY_SUBJECT:
+        sense = SUBJECTS(w.random)
     subject = say_noun_phrase(w, sense, size)
     verb, rest = act_on(w, sense, room - 2 - size)
     rest = tuple(part for part in rest if part[0] != "ADVP" or len(part[1]) > 1)
@@ -169,16 +203,16 @@ def _judge(w: Writer, room: int) -> Tree:
     x = w.random()
     pattern = choose_pattern(w, room) if x < 0.3 else 0
     if x < 0.6 and room > 2:
-        verb, rest = act_on(w, "idea", room)
+        verb, rest = act_on(w, "tale", room)
         return build_finite(w, verb, rest, SINGULAR, pattern)
     if x < 0.8 and room > 2:
-        idea = describe(w, "idea", min(room - 1, 4), plural=False, indefinite=True)
+        idea = describe(w, "plan", min(room - 1, 4), plural=False, indefinite=True)
         return build_finite(w, BE, (idea.tree,), SINGULAR)
-    rest = (("ADJP", (ADJECTIVES["idea"](w.random).leaf,)),)
+    rest = (("ADJP", (_JUDGMENTS(w.random),)),)
     if room > 7:
         rest += (say_adverbial(w, room - 3),)
     elif room > 4:
-        quality = ADJECTIVES["idea"](w.random).leaf
+        quality = _JUDGMENTS(w.random)
         person = say_noun_phrase(w, "person", room - 3, obj=True)
         rest = (("ADJP", (quality, ("PP", (("IN", "for"), person.tree)))),)
     return build_finite(w, BE, rest, SINGULAR)
@@ -212,6 +246,7 @@ def name_things(w: Writer, room: int) -> Tree:
 
 
 SENTENCES: Choice[Opener] = weigh({
+    state_scene: 65.0,
     state_fact: 16.0,
     join_clauses: 12.0,
     partial(join_clauses, comma=True): 17.0,
