@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -191,3 +192,17 @@ def test_no_code_of_the_current_folder_is_run(hostile: Path, program: list[str])
     assert sorted(path.name for path in hostile.glob("imported *")) == []
     assert done.returncode == 0, done.stderr
     assert len(list((hostile / "results").glob("*.json"))) == 2
+
+
+NAMED_TEST = re.compile(r"`([\w/]+\.py)::(\w+)`")
+
+
+def test_every_test_that_the_promises_name_exists() -> None:
+    promises = (ROOT / "SECURITY.md").read_text(encoding="utf-8").partition("## Not promised")[0].split("\n- ")[1:]
+    for promise in promises:
+        named = NAMED_TEST.findall(promise)
+        assert named, f"a promise without a test: {promise[:80]}"
+        for file, name in named:
+            tree = ast.parse((ROOT / "tests" / file).read_text(encoding="utf-8"))
+            assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, f"{file}::{name}"
+    assert len(promises) > 10
