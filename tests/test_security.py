@@ -194,6 +194,17 @@ def test_no_code_of_the_current_folder_is_run(hostile: Path, program: list[str])
     assert len(list((hostile / "results").glob("*.json"))) == 2
 
 
+def test_no_settings_of_the_current_folder_are_read(tmp_path: Path, make_record) -> None:  # type: ignore[no-untyped-def]
+    """matplotlib reads a matplotlibrc there, by which it runs LaTeX with any preamble."""
+    pytest.importorskip("matplotlib")
+    Store(tmp_path / "results").save(make_record())
+    (tmp_path / "matplotlibrc").write_text("text.usetex: True\nbackend: module://evil\nno such key: 1\n")
+    command = [str(Path(sys.executable).with_name("probe")), "plot", "dots", "-o", "dots.svg"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (tmp_path / "dots.svg").read_bytes().startswith(b"<?xml")
+
+
 NAMED_TEST = re.compile(r"`([\w/]+\.py)::(\w+)`")
 
 

@@ -10,6 +10,7 @@ from tests.soak.soak import Soak
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1500)
 def test_runs_that_are_disturbed_end_as_if_nothing_had_happened(tmp_path: Path, cache_home: Path) -> None:
     """Each kind of disturbance once."""
     said: list[str] = []
