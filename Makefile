@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test check bench golden tables fuzz kill-test clean
+.PHONY: run test check bench golden tables fuzz kill-test soak clean
 
 run: .venv/installed
 	$(BIN)/probe run --task all --aggregator all
@@ -32,6 +32,9 @@ fuzz: .venv/installed-test
 
 kill-test: .venv/installed-test
 	$(BIN)/python -m pytest tests/commands/test_survival.py -k killed --kills 50 --timeout 0 -s
+
+soak: .venv/installed-test
+	$(BIN)/python -m tests.soak --minutes 60
 
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e
 

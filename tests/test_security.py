@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -191,3 +192,28 @@ def test_no_code_of_the_current_folder_is_run(hostile: Path, program: list[str])
     assert sorted(path.name for path in hostile.glob("imported *")) == []
     assert done.returncode == 0, done.stderr
     assert len(list((hostile / "results").glob("*.json"))) == 2
+
+
+def test_no_settings_of_the_current_folder_are_read(tmp_path: Path, make_record) -> None:  # type: ignore[no-untyped-def]
+    """matplotlib reads a matplotlibrc there, by which it runs LaTeX with any preamble."""
+    pytest.importorskip("matplotlib")
+    Store(tmp_path / "results").save(make_record())
+    (tmp_path / "matplotlibrc").write_text("text.usetex: True\nbackend: module://evil\nno such key: 1\n")
+    command = [str(Path(sys.executable).with_name("probe")), "plot", "dots", "-o", "dots.svg"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (tmp_path / "dots.svg").read_bytes().startswith(b"<?xml")
+
+
+NAMED_TEST = re.compile(r"`([\w/]+\.py)::(\w+)`")
+
+
+def test_every_test_that_the_promises_name_exists() -> None:
+    promises = (ROOT / "SECURITY.md").read_text(encoding="utf-8").partition("## Not promised")[0].split("\n- ")[1:]
+    for promise in promises:
+        named = NAMED_TEST.findall(promise)
+        assert named, f"a promise without a test: {promise[:80]}"
+        for file, name in named:
+            tree = ast.parse((ROOT / "tests" / file).read_text(encoding="utf-8"))
+            assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, f"{file}::{name}"
+    assert len(promises) > 10

@@ -21,7 +21,15 @@ from probing.experiments.description_length import Stage, describe_labels
 from probing.experiments.fitting import FittedModel, Job, Method, Probed
 from probing.results import CellIdentity, Counts, Record, Scores, Timing
 from probing.tasks import SPLITS, IndexedTask, Integers, Subset, Subsets, Task, load_task, randomise_labels, take_splits
-from probing.training import Checkpoint, Epoch, NonFiniteLossError, Progress, Stopwatch, checkpoint_folder
+from probing.training import (
+    Checkpoint,
+    Epoch,
+    NonFiniteLossError,
+    Progress,
+    Stopwatch,
+    checkpoint_folder,
+    describe_processor,
+)
 
 WHOLE = Stage()
 NARROW = 64
@@ -97,6 +105,7 @@ def run_cell(
             "python": platform.python_version(),
             "device": str(device),
             "threads": torch.get_num_threads(),
+            **describe_processor(device),
         },
     )
 

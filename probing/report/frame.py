@@ -38,6 +38,8 @@ COLUMNS: Mapping[str, Callable[[Record], Any] | None] = {
     **dict.fromkeys(("mean_accuracy", "low", "high", "best", "compared_with", "p", "p_holm")),
     "measure": lambda record: record.identity.measure,
     **dict.fromkeys(("control_accuracy", "selectivity", "codelength", "uniform_codelength", "compression")),
+    "processor": lambda record: record.where.get("processor"),
+    "instruction_set": lambda record: record.where.get("instruction_set"),
 }
 """Columns of the long form, each with the function that computes it from a record.
 

@@ -29,7 +29,7 @@ from probing.tasks import COUNTERPARTS, TASKS
 
 SCRIPTS = ("charts.js", "explanations.js", "report.js")
 """Files that make up the page's script, in order."""
-VERSIONS = ("probing", "torch", "python", "device")
+VERSIONS = ("probing", "torch", "python", "device", "processor")
 """Facts about where records were made that stand above a table."""
 VIEWS = {"compression": "description length"}
 """Name of a view, if it is not that of its measure."""
@@ -115,7 +115,7 @@ def _list_facts(group: ResultGroup) -> list[tuple[str, str]]:
     days = finished[0] if finished[0] == finished[-1] else f"{finished[0]} to {finished[-1]}"
     return [
         ("Records", f"{len(group.records)}, {days}"),
-        *((name.capitalize(), ", ".join(found)) for name, found in versions.items()),
+        *((name.capitalize(), ", ".join(found)) for name, found in versions.items() if found != ["?"]),
     ]
 
 

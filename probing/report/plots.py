@@ -6,7 +6,9 @@ Ito, which colour-blind readers can distinguish, and every model has a marker as
 
 from __future__ import annotations
 
+import contextlib
 import io
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -72,8 +74,10 @@ def load_and_plot(
     if output.suffix.lower() not in SAVE_OPTIONS:
         raise ProbingError(f"{output}: a figure's name must end in .svg, .png or .pdf. Got {output.suffix!r}")
     try:
-        import matplotlib
-        from matplotlib.figure import Figure
+        # A matplotlibrc in the current folder, which may be of unknown origin, could have LaTeX run.
+        with tempfile.TemporaryDirectory() as empty, contextlib.chdir(empty):
+            import matplotlib
+            from matplotlib.figure import Figure
     except ImportError:
         raise ProbingError("figures need matplotlib, which is not installed: pip install 'probing[plots]'") from None
     group = choose_group(group_results(load_records(folder, on_damaged)), data=data, preset=preset)

@@ -135,7 +135,7 @@ class Record(Struct, frozen=True, kw_only=True):
     """Why the training failed."""
     timing: Timing
     where: Mapping[str, Any]
-    """Versions of probing, torch and python; device; threads."""
+    """Versions of probing, torch and python; device; threads; processor and instruction set, if it says so."""
     key: str = ""
     """Key of the identity."""
 

@@ -7,7 +7,7 @@ from probing.training.checkpoints import (
     discard_checkpoints,
     list_checkpointed_records,
 )
-from probing.training.devices import pick_device
+from probing.training.devices import describe_processor, pick_device
 from probing.training.frozen_encoder import encode_once
 from probing.training.loop import Epoch, Progress, TrainingOutcome, train
 from probing.training.objectives import Classification, NonFiniteLossError, compute_accuracy, predict, score_batches

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import platform
+from pathlib import Path
+
 import torch
 from torch import Tensor
 
@@ -19,6 +23,25 @@ def pick_device(name: str) -> torch.device:
         here = ", ".join(device for device, there in available.items() if there)
         raise ProbingError(f"--device {name}: there is no such device on this machine. Available: {here}")
     return torch.device(name)
+
+
+@functools.cache
+def describe_processor(device: torch.device) -> dict[str, str]:
+    """Return the name of the processor or GPU, and the instruction set that torch uses on the processor.
+
+    Figures of one cell can differ between processors, because they round differently.
+    """
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else _name_processor()
+    return {"processor": name, "instruction_set": torch.backends.cpu.get_cpu_capability()}
+
+
+def _name_processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return (names[0] if names else platform.processor() or platform.machine())[:100] or "unknown"
 
 
 def pick_precision(name: str, device: torch.device) -> torch.dtype:

@@ -333,3 +333,14 @@ def test_the_command_ends_with_130_on_ctrl_c(tmp_path: Path, monkeypatch: pytest
     result = CliRunner().invoke(cli.main, ["data", "fetch", "--data-dir", str(tmp_path)])
     assert result.exit_code == 130
     assert "run the command again to go on" in result.stderr
+
+
+def test_a_download_has_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that sends without end does not fill the disk."""
+    monkeypatch.setattr(download, "MAX_SIZE", 100)
+    with (tmp_path / "part").open("ab") as file:
+        part = download._PartialFile(file, lambda done, total: None)
+        part.write(b"x" * 100)
+        with pytest.raises(ProbingError, match=r"more than 0 MiB arrived, and no task file is as large"):
+            part.write(b"x")
+    assert (tmp_path / "part").stat().st_size == 0

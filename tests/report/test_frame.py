@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
+from msgspec import structs
 
 from probing.report.frame import COLUMNS, make_frame, make_wide_frame
 from probing.results import DescriptionLength
@@ -122,3 +123,11 @@ def test_other_measures_have_their_own_rows_and_columns_in_the_rows_of_accuracie
 def test_the_wide_form_has_accuracies_only(make_record, change):
     records = [make_record(accuracy=80.0), change(make_record(accuracy=60.0), measure="random-labels")]
     assert make_wide_frame(records)["Tense"].tolist() == [80.0]
+
+
+def test_the_processor_is_a_column_and_missing_in_older_records(make_record):
+    named = structs.replace(make_record(), where={"processor": "AMD EPYC", "instruction_set": "AVX2"})
+    frame = make_frame([named, make_record(seed=1)])
+    assert frame["processor"].tolist()[0] == "AMD EPYC"
+    assert frame["instruction_set"].tolist()[0] == "AVX2"
+    assert frame[["processor", "instruction_set"]].iloc[1].isna().all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +17,8 @@ from probing.errors import ProbingError
 from probing.results import record
 from probing.results.identity import FORMAT
 from probing.results.record import Counts, DescriptionLength, pack, read_record
-from probing.results.store import Store
+from probing.results.store import EXPLANATION_ENDING, Store
+from probing.storage import to_json
 
 QUICK = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 JSON = st.recursive(
@@ -351,3 +353,21 @@ def test_a_record_with_too_many_lists_is_refused_before_it_is_built(tmp_path):
     path.write_text('{"format":1,"x":[' + "[]," * 200_000 + "0]}", encoding="utf-8")
     reason = "more than 200,000 lists and objects"
     assert error_of(path) == f"not a result record ({reason}). Delete it and run the cell again"
+
+
+def test_older_records_are_read_for_ever_and_stay_as_they_are():
+    """All that the project has measured, before records named the processor as well."""
+    paths = list((Path(__file__).parents[2] / "results").rglob("*--*.json"))
+    records = {path: read_record(path) for path in paths if not path.name.endswith(EXPLANATION_ENDING)}
+    assert len(records) > 300
+    for path, found in records.items():
+        assert found.key == found.identity.key
+        assert to_json(found.as_dict(), separators=(",", ":")) + "\n" == path.read_text(encoding="utf-8"), path
+    assert any("processor" not in found.where for found in records.values())
+
+
+def test_a_record_may_name_the_processor_and_its_key_stays(store, make_record):
+    before = make_record()
+    named = structs.replace(before, where={**before.where, "processor": "AMD EPYC", "instruction_set": "AVX2"})
+    assert named.key == before.key == named.identity.key
+    assert read_record(store.save(named)).where["processor"] == "AMD EPYC"

@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from probing.errors import ProbingError
-from probing.training.devices import move, pick_device, pick_precision
+from probing.training import devices
+from probing.training.devices import describe_processor, move, pick_device, pick_precision
 
 CPU = torch.device("cpu")
 
@@ -47,3 +48,20 @@ def test_precision_is_narrow_only_where_it_is_fast_or_asked_for(monkeypatch: pyt
 def test_what_moves_to_where_it_is_stays() -> None:
     tensor = torch.arange(3)
     assert move(tensor, CPU) is tensor
+
+
+def test_the_processor_and_its_instruction_set_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = describe_processor(CPU)
+    assert here["instruction_set"] == torch.backends.cpu.get_cpu_capability()
+    assert here["processor"].strip()
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: f"Fast {device}")
+    assert describe_processor(torch.device("cuda", 1))["processor"] == "Fast cuda:1"
+    monkeypatch.setattr(devices, "Path", lambda name: devices.platform)  # a system without /proc/cpuinfo
+    monkeypatch.setattr(devices.platform, "read_text", _refuse, raising=False)
+    monkeypatch.setattr(devices.platform, "processor", lambda: "")
+    monkeypatch.setattr(devices.platform, "machine", lambda: "riscv64")
+    assert devices._name_processor() == "riscv64"
+
+
+def _refuse(**options: str) -> str:
+    raise FileNotFoundError
