@@ -41,6 +41,8 @@ class Survey:
     """Temporary file of the sentences that are too short or too long for a task, but whose words count."""
     dependencies: bool = False
     """Whether the sentences have dependencies instead of constituents."""
+    missing: set[str] = field(default_factory=lambda: {"Tense", "Number"})
+    """Features that the labels need and no word has so far, of sentences with dependencies."""
     sentences: int = 0
     """Number of sentences read."""
     kept: int = 0
@@ -133,6 +135,8 @@ def _add(survey: Survey, sentence: ParsedSentence, key: bytes) -> None:
         survey.dependencies = sentence.tree is None
     elif survey.dependencies != (sentence.tree is None):
         raise ProbingError("constituency trees and dependencies in one corpus. Build from one kind at a time")
+    if survey.missing and sentence.features:
+        survey.missing.difference_update(*sentence.features)
     tokens = sentence.tokens
     survey.sentences += 1
     if not has_words(tokens):
