@@ -69,12 +69,13 @@ def word_content(survey: Survey, sizes: Sizes) -> SamplingDesign:
         dropped["no target word" if not found else "several target words"] += 1
         return None
 
-    settings = {"targets": len(targets), "first_rank": skipped + 1, "min_characters": min_characters}
+    settings: dict[str, Any] = {"targets": len(targets), "first_rank": skipped + 1, "min_characters": min_characters}
 
     def assemble(drawn: Drawn, random: Random) -> Splits:
         kept = _fill_targets({str(word): len(found) for word, found in drawn.items()}, sizes)
         settings["targets"] = len(kept)
         settings["targets_without_enough_sentences"] = len(targets) - len(kept)
+        settings.update(describe_choice(sizes.imbalance or 1, sizes))
         return deal(label_sentences({word: drawn[word] for word in kept}), sizes, random)
 
     return SamplingDesign(
