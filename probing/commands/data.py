@@ -91,9 +91,18 @@ def check(paths: tuple[str, ...], as_json: bool, strict: bool) -> None:
 @click.option(
     "--imbalance",
     type=options.COUNT,
-    default=1,
-    show_default=True,
-    help="Largest allowed ratio between label frequencies (SeLen, WC, ToCo).",
+    help="Largest allowed ratio between label frequencies (SeLen, WC, ToCo). "
+    "[default: 1, or up to 10 where balanced labels are scarce]",
+)
+@click.option(
+    "--min-train",
+    type=options.COUNT,
+    help="Do not build a task with fewer training lines. [default: 1000, or half of a smaller --train]",
+)
+@click.option(
+    "--min-test",
+    type=options.COUNT,
+    help="Do not build a task with fewer test lines. [default: 385 (5 points of error), or half of a smaller --test]",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed: another one draws other sentences.")
 @ONE_OR_ALL
@@ -112,7 +121,9 @@ def build(
     train: int,
     dev: int,
     test: int,
-    imbalance: int,
+    imbalance: int | None,
+    min_train: int | None,
+    min_test: int | None,
     seed: int,
     tasks: tuple[str, ...],
     jobs: int | None,
@@ -124,8 +135,9 @@ def build(
     Raw text is split and parsed by a parser that you have; its parses are kept, so that a second build costs no
     parsing. Without a parser, SeLen, WC and BShif are built.
 
-    If a corpus is too small, a task is the largest balanced set that it allows. The datasheet in the folder
-    (datasheet.md, datasheet.json) states sources, bounds, counts, baselines, and what was left out and why.
+    If a corpus is too small, a task is the largest set that it allows. Where that is too small to be scored, the task
+    is not built, and the reason is printed. The datasheet in the folder (datasheet.md, datasheet.json) states sources,
+    bounds, counts, baselines, and what was left out and why.
     From dependencies, DepDepth and RootDep stand for TrDep and ToCo. The exit code is 1 if no task could be built.
 
     \b
@@ -158,6 +170,8 @@ def build(
             dev=dev,
             test=test,
             imbalance=imbalance,
+            min_train=min_train,
+            min_test=min_test,
             seed=seed,
             tasks=tasks,
             jobs=jobs,

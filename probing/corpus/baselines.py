@@ -1,4 +1,4 @@
-"""Baselines that hardly read a sentence: they see its length, one word's frequency, or its words in any order.
+"""Baselines that hardly read a sentence: they see its length, one word's frequency, its words, or pairs of its words.
 
 The authors of the ten tasks recommend the first two. All learn from the training split; the test split scores them.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,13 @@ from probing.statistics import pearson
 MAX_WORDS = 20_000
 """Number of words that the bag of words uses; a quarter of it for a task with more than MANY_LABELS labels."""
 MANY_LABELS = 50
+MAX_SENTENCES = (10_000, 3_000)
+"""Number of training sentences that the pairs of words are learned from, with two labels and with more; and of test
+sentences."""
+PAIR_BITS = 18
+"""Pairs of words are numbered by this many bits of a hash."""
+ROUNDS = 5
+"""Number of times that logistic regression sees the sentences."""
 CHUNK = 5_000
 """Number of sentences that naive Bayes takes at a time: it makes a dense table of sentences by labels."""
 
@@ -36,6 +44,8 @@ def measure_baselines(splits: Splits, frequencies: Mapping[str, int]) -> dict[st
 
         baselines["target_frequency"] = score_best_label(train, test, frequency_bin)
     baselines["bag_of_words"] = score_bag_of_words(train, test)
+    if 2 <= len({instance.label for instance in train}) <= MANY_LABELS:
+        baselines["word_order"] = score_word_order(train, test)
     return baselines
 
 
@@ -62,12 +72,7 @@ def score_bag_of_words(train: Sequence[Instance], test: Sequence[Instance]) -> f
     from sklearn.naive_bayes import MultinomialNB
 
     labels = sorted({instance.label for instance in train})
-    counts: Counter[str] = Counter()
-    for start in range(0, len(train), CHUNK):
-        counts.update(_fold(train[start : start + CHUNK]))
-    ranked = sorted(counts, key=lambda word: (-counts[word], word))
-    limit = MAX_WORDS // (4 if len(labels) > MANY_LABELS else 1)
-    columns = {word: column for column, word in enumerate(ranked[:limit])}
+    columns = _number_words(train, MAX_WORDS // (4 if len(labels) > MANY_LABELS else 1))
     model = MultinomialNB()
     for start in range(0, len(train), CHUNK):
         part = train[start : start + CHUNK]
@@ -78,6 +83,58 @@ def score_bag_of_words(train: Sequence[Instance], test: Sequence[Instance]) -> f
         predicted = model.predict(_count_words(part, columns)).tolist()
         hits += sum(label == instance.label for label, instance in zip(predicted, part, strict=True))
     return round(100 * hits / len(test), 2)
+
+
+def score_word_order(train: Sequence[Instance], test: Sequence[Instance]) -> float:
+    """Return the accuracy of logistic regression on the ordered pairs of words of a sentence, neighbours and others."""
+    from sklearn.linear_model import SGDClassifier
+
+    size = MAX_SENTENCES[len({instance.label for instance in train}) > 2]
+    train, test = _thin_out(train, size), _thin_out(test, size)
+    columns = _number_words(train, MAX_WORDS)
+    model = SGDClassifier(loss="log_loss", max_iter=ROUNDS, tol=None, random_state=0)
+    model.fit(_find_pairs(train, columns), [instance.label for instance in train])
+    predicted: list[str] = model.predict(_find_pairs(test, columns)).tolist()
+    hits = sum(label == instance.label for label, instance in zip(predicted, test, strict=True))
+    return round(100 * hits / len(test), 2)
+
+
+def _thin_out(instances: Sequence[Instance], size: int) -> Sequence[Instance]:
+    """Return at most so many of the instances, at random but the same in every run."""
+    return instances if len(instances) <= size else Random(0).sample(instances, size)
+
+
+def _find_pairs(instances: Sequence[Instance], columns: Mapping[str, int]) -> Any:
+    """Return a sparse matrix of which pairs of words (column, by a hash) occur in each sentence (row) in this order.
+
+    Two words side by side are a pair of their own besides. A word that is not numbered is the same as any other.
+    """
+    from scipy.sparse import csr_matrix
+
+    words = np.array([columns.get(word, -1) for word in _fold(instances)], np.int64) + 1
+    lengths = np.array([len(instance.tokens) for instance in instances])
+    rows = np.repeat(np.arange(len(instances)), lengths)
+    rest = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(words))
+    found_rows, found = [], []
+    for distance in range(1, int(lengths.max(initial=1))):
+        first = np.flatnonzero(rest > distance)
+        pairs = words[first] * (MAX_WORDS + 1) + words[first + distance]
+        for numbers in (pairs, -pairs) if distance == 1 else (pairs,):
+            found_rows.append(rows[first])
+            found.append(numbers * 0x9E3779B1 >> 8 & (1 << PAIR_BITS) - 1)
+    every_row, every_pair = np.concatenate([*found_rows, [0]]), np.concatenate([*found, [0]])
+    matrix = csr_matrix((np.ones(len(every_row)), (every_row, every_pair)), shape=(len(instances), 1 << PAIR_BITS))
+    matrix.data[:] = 1  # whether a pair occurs, not how often
+    return matrix
+
+
+def _number_words(instances: Sequence[Instance], limit: int) -> dict[str, int]:
+    """Return the most frequent words, lower-cased -> their numbers."""
+    counts: Counter[str] = Counter()
+    for start in range(0, len(instances), CHUNK):
+        counts.update(_fold(instances[start : start + CHUNK]))
+    ranked = sorted(counts, key=lambda word: (-counts[word], word))
+    return {word: column for column, word in enumerate(ranked[:limit])}
 
 
 def _fold(instances: Sequence[Instance]) -> list[str]:

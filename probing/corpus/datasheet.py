@@ -19,7 +19,7 @@ from probing.tasks import SPLITS, Task
 
 MAX_LABELS_LISTED = 30
 """Largest number of labels that the Markdown lists one by one; the JSON always lists all."""
-BASELINES = ("majority", "length", "target_frequency", "bag_of_words")
+BASELINES = ("majority", "length", "target_frequency", "bag_of_words", "word_order")
 """Names of the baselines, the columns of tables."""
 
 
@@ -103,7 +103,8 @@ def _remark(sheet: TaskSheet, asked: Mapping[str, int]) -> str:
         return f"not built: {sheet.reason}"
     share = sum(map(sheet.size, SPLITS)) / sum(asked.values())
     # WC and the six bins of SeLen do not always divide the size evenly.
-    return "" if share > 0.99 else f"{100 * share:.2g} % of the size asked for: the corpus gives no more"
+    size = [] if share > 0.99 else [f"{100 * share:.2g} % of the size asked for: the corpus gives no more"]
+    return "; ".join([*size, *([sheet.settings["chosen"]] if "chosen" in sheet.settings else [])])
 
 
 def _introduce(sheet: Datasheet) -> Iterator[str]:
@@ -116,7 +117,8 @@ def _introduce(sheet: Datasheet) -> Iterator[str]:
             yield ""
     yield "## Tasks\n"
     yield "Baselines are test accuracies in percent, learned on tr: the most frequent label, the best label for the"
-    yield "sentence's length, the best label for the target form's frequency, and naive Bayes on the bag of words.\n"
+    yield "sentence's length, the best label for the target form's frequency, naive Bayes on the bag of words, and"
+    yield "logistic regression on the ordered pairs of words (of at most 10,000 training sentences).\n"
     yield sheet.to_table("github")
     yield ""
 

@@ -119,6 +119,13 @@ def load_task(path: Path, on_share: OnShare = lambda share: None) -> IndexedTask
 
     While the file is read, `on_share` receives the share that has been read so far.
     """
+    task = _load_or_index(path, on_share)
+    if len(task.labels) == 1:
+        raise ProbingError(f"{path}: all lines have the label {task.labels[0]!r}. A task needs two labels or more")
+    return task
+
+
+def _load_or_index(path: Path, on_share: OnShare) -> IndexedTask:
     sha256, blob = hash_file(path)
     folder = cache_folder("tasks") / f"{sha256}-{INDEX_VERSION}"
     try:

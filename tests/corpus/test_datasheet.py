@@ -42,7 +42,7 @@ def test_a_task_is_described_from_what_was_written(tmp_path: Path) -> None:
     assert found.counts["tr"] == {"a": 3, "b": 3}
     assert found.targets == {"tr": ["atr", "btr"], "va": ["ava", "bva"], "te": ["ate", "bte"]}
     assert found.dropped == {"x": 3}
-    assert set(found.baselines) == {"majority", "length", "target_frequency", "bag_of_words"}
+    assert set(found.baselines) == {"majority", "length", "target_frequency", "bag_of_words", "word_order"}
     assert found.size("tr") == 6
 
 

@@ -18,10 +18,10 @@ from random import Random
 from typing import Any, TypedDict
 
 from probing.corpus.builders import odd_man_out, semantic, surface, syntactic
-from probing.corpus.builders.drawing import Sampler, SamplingDesign
+from probing.corpus.builders.drawing import Sampler, SamplingDesign, describe_losses
 from probing.corpus.builders.folder import fill_folder
 from probing.corpus.builders.given import Given
-from probing.corpus.builders.sampling import CannotBuildError, Sizes
+from probing.corpus.builders.sampling import MIN_TEST, MIN_TRAIN, CannotBuildError, Sizes
 from probing.corpus.builders.survey import CorpusPart, OnProgress, Survey, count_part, take_survey
 from probing.corpus.datasheet import Datasheet, TaskSheet, describe_task
 from probing.corpus.instances import Splits, format_splits
@@ -56,14 +56,16 @@ COSTS = {"SOMO": 4.0, "BShif": 2.0, "WC": 2.0}
 
 
 class BuildOptions(TypedDict, total=False):
-    """Options of a build that have defaults: the sizes of the splits, the seed, the tasks, the allowed imbalance."""
+    """Options of a build that have defaults: sizes, the seed, the tasks, the allowed imbalance, the smallest sizes."""
 
     train: int
     dev: int
     test: int
     seed: int
     tasks: Sequence[str] | None
-    imbalance: int
+    imbalance: int | None
+    min_train: int | None
+    min_test: int | None
 
 
 def build(sentences: Iterable[ParsedSentence], output: Path, *, seed: int = 0, **options: Any) -> Datasheet:
@@ -82,7 +84,9 @@ def build_parts(
     test: int = 10_000,
     seed: int = 0,
     tasks: Sequence[str] | None = None,
-    imbalance: int = 1,
+    imbalance: int | None = None,
+    min_train: int | None = None,
+    min_test: int | None = None,
     jobs: int = 1,
     given: Mapping[str, Given] | None = None,
     source: Mapping[str, Any] | None = None,
@@ -90,13 +94,21 @@ def build_parts(
 ) -> Datasheet:
     """Write the task files and a datasheet into a folder, and remove the files of other tasks from it.
 
-    parts: the counted parts of the corpus. given: task -> an existing file of the task, to use as it is or to extend
-    with training instances. jobs: number of processes among which the tasks are divided.
+    parts: the counted parts of the corpus.
+    imbalance: largest ratio between label frequencies; by default what informs most, if a label is rare.
+    min_train, min_test: sizes below which a task is not built; by default those of `sampling`, or half the size that is
+    asked for if it is smaller than them.
+    jobs: number of processes among which the tasks are divided.
+    given: task -> an existing file of the task, to use as it is or to extend with training instances.
     """
     for name, size in (("train", train), ("dev", dev), ("test", test)):
         if size < 1:
             raise ProbingError(f"--{name} must be 1 or more. Got {size}")
-    sizes = Sizes(train, dev, test, imbalance)
+    sizes = Sizes(
+        *(train, dev, test, imbalance),
+        min_train=choose_floor(min_train, MIN_TRAIN, train),
+        min_test=choose_floor(min_test, MIN_TEST, test),
+    )
     with fill_folder(output) as aside:
         with closing(take_survey(parts, aside, progress)) as survey:
             if survey.kind is None:
@@ -105,7 +117,15 @@ def build_parts(
             sheets = _build_tasks(plan, choose_tasks(tasks, survey.kind), jobs, progress)
         sheet = Datasheet(
             source={**(source or {}), **({"bad_trees_skipped": dict(survey.skipped)} if survey.skipped else {})},
-            options={"train": train, "dev": dev, "test": test, "imbalance": imbalance, "seed": seed},
+            options={
+                "train": train,
+                "dev": dev,
+                "test": test,
+                "imbalance": imbalance or "chosen",
+                "seed": seed,
+                "min_train": sizes.min_train,
+                "min_test": sizes.min_test,
+            },
             corpus={
                 "trees": survey.kind,
                 "sentences": survey.sentences,
@@ -191,11 +211,33 @@ def _build_group(plan: _Plan, tasks: Sequence[Task], *, progress: Callable[[], N
         if sampler is not None:
             try:
                 splits = sampler.design.assemble(sampler.draw(survey), Random(f"{plan.seed}/{task.name}"))
+                if task.name not in plan.given:
+                    _refuse_small(splits, plan.sizes, sampler.design)
             except CannotBuildError as error:
-                failures[task.name] = str(error)
+                splits, failures[task.name] = None, str(error)
         design = sampler.design if sampler is not None else None
         sheets.append(_write_task(task, plan.folder, splits, design, plan.given.get(task.name), failures, survey))
     return sheets
+
+
+def choose_floor(wanted: int | None, default: int, asked: int) -> int:
+    """Return the smallest size of a split: as wanted, or the default, or half of a size that is smaller than that."""
+    if wanted is not None:
+        return wanted
+    return default if asked >= default else max(1, asked // 2)
+
+
+def _refuse_small(splits: Splits, sizes: Sizes, design: SamplingDesign) -> None:
+    """Raise an error if a task is too small to be scored, or has one label only."""
+    labels = {instance.label for instance in splits["tr"]}
+    if len(labels) < 2:
+        raise CannotBuildError(f"only one label, {min(labels)}{describe_losses(design.dropped)}")
+    train, test = len(splits["tr"]), len(splits["te"])
+    if train < sizes.min_train or test < sizes.min_test:
+        raise CannotBuildError(
+            f"only {train} training and {test} test lines; a score needs {sizes.min_train} and {sizes.min_test} "
+            f"(--min-train, --min-test){describe_losses(design.dropped)}"
+        )
 
 
 def _write_task(

@@ -59,6 +59,12 @@ class SamplingDesign:
     """Reason -> number of sentences that the task cannot use."""
 
 
+def describe_losses(dropped: Mapping[str, int]) -> str:
+    """Return the two most frequent reasons why a task could not use sentences, to be put after a text."""
+    ranked = sorted(dropped.items(), key=lambda item: (-item[1], item[0]))[:2]
+    return f"; left out: {', '.join(f'{count} ({reason})' for reason, count in ranked)}" if ranked else ""
+
+
 class Sampler:
     """Draws the sample of one task: from all sentences, it keeps those with the lowest priorities."""
 

@@ -49,6 +49,9 @@ def read_given(given: Sequence[Path], extended: Sequence[Path], tasks: Sequence[
         splits: Splits = {split: [] for split in SPLITS}
         for split, label, tokens in iterate_instances(path):
             splits[split].append(Instance(label, tokens))
+        labels = {instance.label for instance in splits["tr"]}
+        if len(labels) == 1 and not is_extended:  # the trees may add another label
+            raise ProbingError(f"{path}: all lines have the label {labels.pop()!r}. A task needs two labels or more")
         found[name] = Given(path, splits, is_extended)
     return found
 

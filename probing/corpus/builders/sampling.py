@@ -8,13 +8,27 @@ sentences have equal priorities.
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from random import Random
+from typing import Any
 
 from probing.corpus.instances import Instance, Splits
 from probing.tasks import SPLITS
+
+MIN_TRAIN = 1000
+"""Smallest number of training instances, unless the user asks for fewer."""
+MIN_TEST = 385
+"""Smallest number of test instances: with it, the 95 % interval of an accuracy is at most 5 points to either side."""
+SCARCE = 0.25
+"""Share of the size asked for below which labels need not be equally frequent."""
+MAX_IMBALANCE = 10
+"""Largest ratio between label frequencies that is chosen without being asked for."""
+
+NEARLY = 0.95
+"""Share of the most information that is nearly as good, so that labels are more equal or classes more numerous."""
 
 Pools = Mapping[str, Mapping[str, Sequence[Instance]]]
 """Split -> label -> instances to choose from."""
@@ -31,8 +45,12 @@ class Sizes:
     train: int
     dev: int
     test: int
-    imbalance: int = 1
-    """Largest allowed ratio between label frequencies, if a label is rare."""
+    imbalance: int | None = None
+    """Largest allowed ratio between label frequencies, if a label is rare; None leaves it to the task."""
+    min_train: int = 1
+    """Smallest number of training instances that a task is built with."""
+    min_test: int = 1
+    """Smallest number of test instances that a task is built with."""
 
     @property
     def total(self) -> int:
@@ -41,6 +59,19 @@ class Sizes:
     def by_split(self) -> dict[str, int]:
         """Return split -> number of instances."""
         return {"tr": self.train, "va": self.dev, "te": self.test}
+
+    def fit(self, available: int) -> Sizes:
+        """Return sizes for fewer instances than asked for: in proportion, but with a test split that can be scored.
+
+        The development split has at least half the smallest test split. A tenth is to spare, for what is lost later.
+        """
+        test, dev = (available * size // self.total for size in (self.test, self.dev))
+        least = self.min_test + self.min_test // 10
+        test, dev = max(test, min(least, self.test)), max(dev, min(least // 2, self.dev))
+        train = min(available - test - dev, self.train)
+        if available >= self.total or train < self.min_train or self.min_test == 1:
+            return self
+        return replace(self, train=train, dev=dev, test=test)
 
 
 @dataclass(slots=True)
@@ -96,9 +127,48 @@ def balance(available: Mapping[str, int], sizes: Sizes) -> dict[str, dict[str, i
     rarest = min(labels, key=lambda label: (available[label], label))
     if scale_down(available[rarest], sizes) is None:
         raise CannotBuildError(f"too few sentences of class {rarest}: {available[rarest]}")
-    most = min(sizes.imbalance * available[rarest], sizes.total // len(labels))
-    counts = {label: scale_down(min(available[label], most), sizes) or {} for label in labels}
+    limited = limit(available, sizes.imbalance or 1, sizes)
+    fitted = sizes.fit(sum(limited.values()))
+    counts = {label: scale_down(number, fitted) or {} for label, number in limited.items()}
     return {split: {label: counts[label][split] for label in labels} for split in SPLITS}
+
+
+def limit(available: Mapping[str, int], imbalance: int, sizes: Sizes) -> dict[str, int]:
+    """Return label -> number of instances, at most `imbalance` times as many as of the rarest label."""
+    most = min(imbalance * min(available.values()), sizes.total // len(available))
+    return {label: min(number, most) for label, number in available.items()}
+
+
+def measure_information(counts: Iterable[int]) -> float:
+    """Return the entropy of labels in bits, times the root of their number.
+
+    The score of a task lies between 0 and the entropy, and its standard error shrinks with the root of the instances.
+    So this grows with the number of scores that can be told apart.
+    """
+    numbers = [count for count in counts if count]
+    total = sum(numbers)
+    return sum(count / total * math.log2(total / count) for count in numbers) * math.sqrt(total)
+
+
+def choose_imbalance(available: Mapping[str, int], sizes: Sizes) -> int:
+    """Return the largest ratio between label frequencies: 1, or where balanced labels are scarce, what informs most."""
+    if sizes.imbalance is not None:
+        return sizes.imbalance
+    if sum(limit(available, 1, sizes).values()) >= SCARCE * sizes.total:
+        return 1
+    inform = [
+        measure_information(limit(available, imbalance, sizes).values()) for imbalance in range(1, MAX_IMBALANCE + 1)
+    ]
+    return next(imbalance for imbalance, value in enumerate(inform, 1) if value >= NEARLY * max(inform))
+
+
+def describe_choice(imbalance: int, sizes: Sizes, *, fewer: int | None = None) -> dict[str, Any]:
+    """Return the datasheet's settings on a choice of classes: the ratio, and what was not asked for, if anything."""
+    chosen = [f"{fewer} classes"] if fewer else []
+    if imbalance > (sizes.imbalance or 1):
+        chosen.append(f"labels up to {imbalance} times as frequent as another")
+    more = {"chosen": f"{', '.join(chosen)}: balanced labels are scarce, and this informs most"} if chosen else {}
+    return {"imbalance": imbalance, **more}
 
 
 def scale_down(available: int, sizes: Sizes) -> dict[str, int] | None:

@@ -9,7 +9,7 @@ from random import Random
 from typing import cast
 
 from probing.corpus.builders.annotations import Annotations, Target, bag_of_words, is_word
-from probing.corpus.builders.drawing import Drawn, SamplingDesign, scale_bounds, widen_bounds
+from probing.corpus.builders.drawing import Drawn, SamplingDesign, describe_losses, scale_bounds, widen_bounds
 from probing.corpus.builders.sampling import CannotBuildError, Sizes, assign_forms, deal, even_out
 from probing.corpus.builders.survey import Survey
 from probing.corpus.instances import Instance, Splits
@@ -29,15 +29,20 @@ def target_form(survey: Survey, sizes: Sizes, *, annotation: str, labels: tuple[
     find: Callable[[Annotations], Target | str] = attrgetter(annotation)
     for label in labels:
         if not any(found == label for found, _ in targets):
-            raise CannotBuildError(f"no sentence with the label {label}")
+            raise CannotBuildError(_explain(survey, find, label))
 
-    def look(low: int, high: int) -> tuple[bool, float]:
+    def total(low: int, high: int) -> Counter[str]:
         totals = Counter[str]()
         for (label, form), count in targets.items():
             totals[label] += count if low <= counts[form] <= high else 0
+        return totals
+
+    def look(low: int, high: int) -> tuple[bool, float]:
+        totals = total(low, high)
         return min(totals.values()) >= sizes.total / len(labels), totals.total() / targets.total()
 
     low, high = widen_bounds(*scale_bounds(*FREQUENCIES, survey.tokens), survey.tokens, look)
+    sizes = sizes.fit(len(labels) * min(total(low, high).values()))
     by_form: dict[str, dict[str, int]] = {}
     for (label, form), count in sorted(targets.items()):
         if low <= counts[form] <= high:
@@ -71,6 +76,15 @@ def target_form(survey: Survey, sizes: Sizes, *, annotation: str, labels: tuple[
         settings={"form_frequency": [low, high], "original_form_frequency": list(FREQUENCIES), "forms": len(split_of)},
         dropped=dropped,
     )
+
+
+def _explain(survey: Survey, find: Callable[[Annotations], Target | str], label: str) -> str:
+    """Return why no sentence has a label: the treebank lacks a feature, or the most frequent reasons."""
+    feature = "Tense" if label in ("PAST", "PRES") else "Number"
+    if survey.dependencies and feature in survey.missing:
+        return f"this treebank has no {feature} feature"
+    reasons = Counter(found for _, _, sentence in survey.records() if isinstance(found := find(sentence), str))
+    return f"no sentence with the label {label}{describe_losses(reasons)}"
 
 
 def coordination_inversion(survey: Survey, sizes: Sizes) -> SamplingDesign:

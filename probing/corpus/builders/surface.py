@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from random import Random
+from typing import Any
 
 from probing.corpus.builders.annotations import Annotations, is_word
 from probing.corpus.builders.drawing import Drawn, SamplingDesign, label_sentences
-from probing.corpus.builders.sampling import CannotBuildError, Sizes, deal
+from probing.corpus.builders.sampling import CannotBuildError, Sizes, choose_imbalance, deal, describe_choice
 from probing.corpus.builders.survey import Survey
 from probing.corpus.instances import Splits
 from probing.corpus.lengths import LENGTH_BINS
@@ -38,13 +41,16 @@ def sentence_length(survey: Survey, sizes: Sizes) -> SamplingDesign:
         for label, (low, high) in LENGTH_BINS.items():
             if not drawn.get(label):
                 raise CannotBuildError(f"no sentences of {low} to {high} tokens")
-        return deal(label_sentences(drawn), sizes, random)
+        imbalance = choose_imbalance({str(label): len(found) for label, found in drawn.items()}, sizes)
+        settings.update(describe_choice(imbalance, sizes))
+        return deal(label_sentences(drawn), replace(sizes, imbalance=imbalance), random)
 
+    settings: dict[str, Any] = {"bins": {label: f"{low}-{high} tokens" for label, (low, high) in LENGTH_BINS.items()}}
     return SamplingDesign(
         classify=lambda sentence: labels[len(sentence.tokens)],
         capacity=lambda _: sizes.total // len(LENGTH_BINS) + len(SPLITS),
         assemble=assemble,
-        settings={"bins": {label: f"{low}-{high} tokens" for label, (low, high) in LENGTH_BINS.items()}},
+        settings=settings,
     )
 
 
@@ -63,12 +69,13 @@ def word_content(survey: Survey, sizes: Sizes) -> SamplingDesign:
         dropped["no target word" if not found else "several target words"] += 1
         return None
 
-    settings = {"targets": len(targets), "first_rank": skipped + 1, "min_characters": min_characters}
+    settings: dict[str, Any] = {"targets": len(targets), "first_rank": skipped + 1, "min_characters": min_characters}
 
     def assemble(drawn: Drawn, random: Random) -> Splits:
         kept = _fill_targets({str(word): len(found) for word, found in drawn.items()}, sizes)
         settings["targets"] = len(kept)
         settings["targets_without_enough_sentences"] = len(targets) - len(kept)
+        settings.update(describe_choice(sizes.imbalance or 1, sizes))
         return deal(label_sentences({word: drawn[word] for word in kept}), sizes, random)
 
     return SamplingDesign(
@@ -106,11 +113,14 @@ def choose_min_characters(words: Sequence[str]) -> int:
 
 
 def _fill_targets(available: dict[str, int], sizes: Sizes) -> list[str]:
-    """Return the targets to keep, so that their number times the sentences of the rarest is largest."""
+    """Return the targets to keep: as many as inform most, if each has as many sentences as the rarest."""
     words = sorted(available, key=lambda word: (-available[word], word))
     least = sum(LEAST.values())
     enough = [number for number, word in enumerate(words, 1) if available[word] >= least]
     if len(enough) < MIN_TARGETS:
         raise CannotBuildError(f"only {len(enough)} target words have {least} sentences without another target")
-    best = max(enough, key=lambda number: (min(number * available[words[number - 1]], sizes.total), number))
-    return words[:best]
+
+    def inform(number: int) -> float:  # as measure_information does, for equally many sentences of each target
+        return math.log2(number) * math.sqrt(min(number * available[words[number - 1]], sizes.total))
+
+    return words[: max(enough[MIN_TARGETS - 1 :], key=lambda number: (inform(number), number))]

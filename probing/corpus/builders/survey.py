@@ -46,6 +46,8 @@ class CorpusCounts:
 
     kind: Kind | None = None
     """Kind of trees that the sentences have; None without a sentence."""
+    missing: set[str] = field(default_factory=lambda: {"Tense", "Number"})
+    """Features that the labels need and no word has so far, of sentences with dependencies."""
     sentences: int = 0
     """Number of sentences read."""
     kept: int = 0
@@ -74,6 +76,8 @@ class CorpusCounts:
     def count(self, sentence: ParsedSentence) -> Annotations | None:
         """Count a sentence, and return its annotations if it is kept."""
         self._set_kind(find_kind(sentence))
+        if self.missing and sentence.features:
+            self.missing.difference_update(*sentence.features)
         tokens = sentence.tokens
         self.sentences += 1
         if not has_words(tokens):
@@ -100,6 +104,7 @@ class CorpusCounts:
     def add(self, other: CorpusCounts) -> None:
         """Add the counts of another part of the corpus, and forget the rarest entries of tables that grow too large."""
         self._set_kind(other.kind)
+        self.missing &= other.missing
         self.sentences += other.sentences
         self.kept += other.kept
         self.tokens += other.tokens

@@ -7,13 +7,27 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import islice
 from random import Random
 
 import numpy as np
 
 from probing.corpus.builders.annotations import QUOTES, Annotations, bag_of_words, is_word
 from probing.corpus.builders.drawing import Drawn, SamplingDesign, label_sentences
-from probing.corpus.builders.sampling import CannotBuildError, Sizes, deal, scale_down, shuffle
+from probing.corpus.builders.sampling import (
+    NEARLY,
+    SCARCE,
+    CannotBuildError,
+    Sizes,
+    choose_imbalance,
+    deal,
+    describe_choice,
+    limit,
+    measure_information,
+    scale_down,
+    shuffle,
+)
 from probing.corpus.builders.survey import Survey
 from probing.corpus.instances import Instance, Splits
 from probing.statistics import pearson
@@ -143,7 +157,9 @@ def _fill(limits: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
 
 def _deal_evenly(instances: list[Instance], sizes: Sizes, random: Random) -> Splits:
     """Divide instances, sorted by depth and length, so that all splits have the same proportions of them."""
-    wanted = sizes.by_split() if len(instances) >= sizes.total else scale_down(len(instances), sizes)
+    wanted = (
+        sizes.by_split() if len(instances) >= sizes.total else scale_down(len(instances), sizes.fit(len(instances)))
+    )
     if wanted is None:
         raise CannotBuildError(f"only {len(instances)} sentences")
     splits: Splits = {split: [] for split in SPLITS}
@@ -161,17 +177,20 @@ def _deal_evenly(instances: list[Instance], sizes: Sizes, random: Random) -> Spl
 
 
 def top_constituents(survey: Survey, sizes: Sizes) -> SamplingDesign:
-    """Return the design of ToCo: the sequence below the sentence node (or of the root's dependents), in 20 classes."""
-    frequent, others = _choose_sequences(survey)
-    if len(frequent) < 2:
+    """Return the design of ToCo: the sequence below the sentence node (or of the root's dependents), in 20 classes.
+
+    Where the classes are scarce, there are fewer of them, or unequal ones: whatever informs most.
+    """
+    ranked, others = _count_sequences(survey)
+    if len(ranked) < 2:
         raise CannotBuildError(f"fewer than two sequences have {LEAST_SENTENCES} sentences or more")
+    classes, imbalance = _choose_classes(ranked, others, sizes)
     dropped: Counter[str] = Counter()
-    classes = len(frequent) + others
 
     def classify(sentence: Annotations) -> str | None:
-        if sentence.top in frequent:
+        if sentence.top in classes:
             return sentence.top
-        if sentence.top and others:
+        if sentence.top and OTHER in classes:
             return OTHER
         excluded = "punctuation inside, no final punctuation, or a sequence of one"
         dropped["too rare" if sentence.top else excluded] += 1
@@ -179,17 +198,23 @@ def top_constituents(survey: Survey, sizes: Sizes) -> SamplingDesign:
 
     return SamplingDesign(
         classify=classify,
-        capacity=lambda _: sizes.total // classes + len(SPLITS),
-        assemble=lambda drawn, random: deal(label_sentences(drawn), sizes, random),
-        settings={"classes": classes, "sequences_in_the_corpus": sum(map(bool, survey.tops))},
+        capacity=lambda _: sizes.total // len(classes) + len(SPLITS),
+        assemble=lambda drawn, random: deal(label_sentences(drawn), replace(sizes, imbalance=imbalance), random),
+        settings={
+            "classes": len(classes),
+            **describe_choice(
+                imbalance, sizes, fewer=len(classes) if len(classes) < len(ranked) + (others > 0) else None
+            ),
+            "sequences_in_the_corpus": sum(map(bool, survey.tops)),
+        },
         dropped=dropped,
     )
 
 
-def _choose_sequences(survey: Survey) -> tuple[frozenset[str], bool]:
-    """Return the most frequent sequences, and whether the other sequences have enough sentences for a class.
+def _count_sequences(survey: Survey) -> tuple[dict[str, int], int]:
+    """Return the most frequent sequences -> number of sentences, and the number of sentences with other sequences.
 
-    A repeated sentence counts once.
+    A class has at least LEAST_SENTENCES different sentences, and so have the other sequences together, or there are 0.
     """
     counts = {top: count for top, count in survey.tops.items() if top and count >= LEAST_SENTENCES}
     ranked = sorted(counts, key=lambda top: (-counts[top], top))
@@ -205,8 +230,33 @@ def _choose_sequences(survey: Survey) -> tuple[frozenset[str], bool]:
         if not lacking and len(rare) == LEAST_SENTENCES:
             break
     frequent = [top for top in ranked if len(found[top]) == LEAST_SENTENCES][:FREQUENT]
-    others = rare.union(*(found[top] for top in ranked if top not in frequent))
-    return frozenset(frequent), len(others) >= LEAST_SENTENCES
+    different = rare.union(*(found[top] for top in ranked if top not in frequent))
+    others = survey.tops.total() - survey.tops[""] - sum(counts[top] for top in frequent)
+    return {top: counts[top] for top in frequent}, others if len(different) >= LEAST_SENTENCES else 0
+
+
+def _choose_classes(ranked: Mapping[str, int], others: int, sizes: Sizes) -> tuple[frozenset[str], int]:
+    """Return the classes and the largest ratio between label frequencies.
+
+    The classes are all of the frequent sequences and OTHER, unless a balanced task of them has too few sentences. Then
+    it is the choice that informs most, of those that can be scored if there are any; among nearly equal ones, that with
+    the most classes.
+    """
+    choices: list[tuple[bool, float, frozenset[str], int]] = []
+    for number in range(len(ranked), 1, -1):
+        chosen = dict(islice(ranked.items(), number))
+        rest = others + sum(ranked.values()) - sum(chosen.values())
+        for available in ({**chosen, OTHER: rest}, chosen) if rest >= LEAST_SENTENCES else (chosen,):
+            imbalance = choose_imbalance(available, sizes)
+            counts = limit(available, imbalance, sizes).values()
+            if not choices and sum(counts) >= SCARCE * sizes.total:
+                return frozenset(available), imbalance
+            enough = sum(counts) >= sizes.min_train + 2 * sizes.min_test
+            choices.append((enough, measure_information(counts), frozenset(available), imbalance))
+    enough = any(choice[0] for choice in choices)
+    choices = [choice for choice in choices if choice[0] == enough]
+    best = max(choice[1] for choice in choices)
+    return next(choice[2:] for choice in choices if choice[1] >= NEARLY * best)
 
 
 def bigram_shift(survey: Survey, sizes: Sizes) -> SamplingDesign:

@@ -29,6 +29,9 @@ _GERMAN_SUBJUNCTIVES = (
 )
 _SUBJUNCTIVES: Final = frozenset(_GERMAN_SUBJUNCTIVES.split())
 """German subjunctives, which some treebanks mark as indicative."""
+_RUSSIAN_PARTICLES = "бы б пусть пускай"
+_PARTICLES: Final = frozenset(_RUSSIAN_PARTICLES.split())
+"""Russian particles that make a conditional or an imperative of an indicative form."""
 _RUSSIAN_FUTURES = "буду будешь будет будем будете будут"
 _FUTURES: Final = frozenset(_RUSSIAN_FUTURES.split())
 """Russian futures, which some treebanks mark as present."""
@@ -42,6 +45,8 @@ def label_tense(graph: DependencyGraph) -> Target | str:
     auxiliaries = graph.dependents(root, _AUXILIARIES)
     finite = [place for place in auxiliaries if _is_finite(graph, place)]
     own = graph.tags[root] in _VERBS and _is_finite(graph, root)
+    if not _PARTICLES.isdisjoint([graph.tokens[child].lower() for child in graph.children[root]]):
+        return "the main verb is not indicative"
     reason = _find_obstacle(graph, [*finite, root] if own else finite, auxiliaries)
     if reason:
         return reason
@@ -76,7 +81,7 @@ def _find_obstacle(graph: DependencyGraph, finite: Sequence[int], auxiliaries: S
         if features.get("Polarity") == "Neg" and "Tense" not in features:
             return "a negation verb"
         if graph.relations[place] == "aux" and features.keys().isdisjoint(("VerbForm", "Mood", "Tense", "Person")):
-            return "an auxiliary without features"  # Russian `бы`, a question particle, an infinitive
+            return "an auxiliary without features"  # a question particle, an infinitive
     return ""
 
 

@@ -7,11 +7,13 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
 
 from probing.corpus.checks.repeats import SentenceIndex
+from probing.corpus.instances import Instance
 from probing.errors import ProbingError
 from probing.tasks import SPLITS, Task, iterate_lines, parse_line
 
@@ -19,6 +21,9 @@ MAX_PROBLEMS = 20
 """Number of lines that break the format whose messages are kept; the rest are only counted."""
 REORDERED = frozenset({"BShif", "CoIn"})
 """Tasks whose changed sentences have the words of the original in another order."""
+
+SAMPLED = {"tr": 10_000, "va": 0, "te": 5_000}
+"""Split -> number of instances that are kept as a sample."""
 
 Size = tuple[str, int]
 """A label and a number of tokens."""
@@ -49,6 +54,26 @@ class TargetWords:
 
 
 @dataclass(slots=True)
+class SentenceSample:
+    """A random sample of the instances of a split, the same in every run."""
+
+    size: int
+    """Largest number of instances."""
+    instances: list[Instance] = field(default_factory=list)
+    random: Random = field(default_factory=lambda: Random(0))
+    offered: int = 0
+    """Number of instances to choose from so far."""
+
+    def offer(self, label: str, tokens: list[str]) -> None:
+        """Keep the instance, or one of the earlier ones instead, each with the same probability."""
+        self.offered += 1
+        if len(self.instances) < self.size:
+            self.instances.append(Instance(label, tokens))
+        elif self.size and (place := self.random.randrange(self.offered)) < self.size:
+            self.instances[place] = Instance(label, tokens)
+
+
+@dataclass(slots=True)
 class Content:
     """The content of a task file, summarised for its checks."""
 
@@ -63,6 +88,10 @@ class Content:
     """Split and label -> the first line with them."""
     first_lines_by_size: dict[Size, int] = field(default_factory=dict)
     """Label and number of tokens -> the first line with them."""
+    samples: dict[str, SentenceSample] = field(
+        default_factory=lambda: {split: SentenceSample(SAMPLED[split]) for split in SPLITS}
+    )
+    """Split -> sample of its instances."""
     index: SentenceIndex = field(default_factory=SentenceIndex)
     formless: array[int] = field(default_factory=lambda: array("q"))
     """Lines whose sentence should contain a target form of its split and does not."""
@@ -83,6 +112,7 @@ class Content:
     def add(self, number: int, split: str, label: str, tokens: list[str]) -> None:
         """Count an instance."""
         self.counts[split][label] += 1
+        self.samples[split].offer(label, tokens)
         self.first_lines.setdefault((split, label), number)
         size = (label, len(tokens))
         self.sizes[size] += 1

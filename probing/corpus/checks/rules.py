@@ -6,16 +6,13 @@ SentEval's own files break some of their rules. For a verified file of SentEval,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal
 
 from probing.corpus.checks.content import Content
+from probing.corpus.checks.findings import Finding, Severity
 from probing.corpus.lengths import LENGTH_BINS
 from probing.statistics import pearson
 from probing.tasks import SPLITS
-
-Severity = Literal["error", "warning", "note"]
 
 UNBALANCED = frozenset({"TrDep", "DepDepth"})
 """Tasks whose classes are unequal in size by design."""
@@ -33,23 +30,18 @@ TARGET_FORMS = {
 """Task -> the word that is a target in one partition only."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One result of a check."""
+def check_rules(content: Content, severity: Severity, *, imbalance: int = 1) -> Iterator[Finding]:
+    """Yield the rules that a file breaks, with the given severity, and notes on those that cannot be checked.
 
-    severity: Severity
-    check: str
-    message: str
-
-
-def check_rules(content: Content, severity: Severity) -> Iterator[Finding]:
-    """Yield the rules that a file breaks, with the given severity, and notes on those that cannot be checked."""
+    imbalance: largest ratio between label frequencies that the file was built with.
+    """
     expected, found = content.task.classes, len(content.counts["tr"])
     if expected and found != expected:
         yield Finding("note", "classes", f"{found} classes; SentEval's file has {expected}")
     if content.task.name not in UNBALANCED:
-        # A user's own task need not be balanced.
-        yield from _check_balance(content, "note" if content.task.family == "own" else severity)
+        # A user's own task need not be balanced, nor one that was built to be unbalanced.
+        meant = content.task.family == "own" or imbalance > 1
+        yield from _check_balance(content, "note" if meant else severity)
     special = _CHECKS.get(content.task.name)
     if special is not None:
         yield from special(content, severity)

@@ -15,7 +15,9 @@ from typing import Any
 
 from probing.corpus.baselines import find_majority
 from probing.corpus.checks.content import Content, read_content
-from probing.corpus.checks.rules import Finding, Severity, check_rules
+from probing.corpus.checks.cues import check_cues
+from probing.corpus.checks.findings import Finding, Severity
+from probing.corpus.checks.rules import check_rules
 from probing.corpus.source import read_datasheet
 from probing.errors import ProbingError, as_one_line
 from probing.storage import hash_file
@@ -95,14 +97,18 @@ def check_file(path: Path) -> FileReport:
     sha256, blob = hash_file(path)
     sheet = read_datasheet(path.parent, partial(_find_entry, name=path.name))
     described = None if sheet is None else sheet.get("sha256") == sha256
-    content = read_content(path, task, sheet.get("targets") if sheet is not None and described else None)
+    sheet = sheet if sheet is not None and described else {}
+    content = read_content(path, task, sheet.get("targets"))
     majority = find_majority(content.counts["tr"]) if content.counts["tr"] else None
     lengths = [length for _, length in content.sizes]
     findings = [*_find(content)]
     if described is False:
         message = "describes another version of this file (another SHA-256). Build again, or remove the datasheet"
         findings.append(Finding("warning", "datasheet", message))
-    findings += check_rules(content, "note" if blob == task.blob else "warning")
+    imbalance = sheet.get("settings", {}).get("imbalance", 1)
+    severity: Severity = "note" if blob == task.blob else "warning"
+    findings += check_rules(content, severity, imbalance=imbalance)
+    findings += check_cues(content, "note" if task.family == "own" else severity)
     return FileReport(
         path=str(path),
         task=task.name,
@@ -148,6 +154,8 @@ def _find_gaps(content: Content) -> Iterator[Finding]:
         yield Finding("error", "splits", f"no line of split {', '.join(missing)}. All of {needed} are needed")
     if "tr" in missing:
         return
+    if len(content.counts["tr"]) == 1:
+        yield Finding("error", "labels", f"all lines of tr have the label {next(iter(content.counts['tr']))!r}")
     for split, counts in content.counts.items():
         if unseen := [label for label in counts if label not in content.counts["tr"]]:
             line = content.first_lines[split, unseen[0]]

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from probing.corpus.builders import build, choose_tasks
+from probing.corpus.builders.building import choose_floor
 from probing.corpus.datasheet import Datasheet
 from probing.corpus.readers import ParsedSentence
 from probing.corpus.readers.brackets import parse_tree
@@ -31,7 +32,7 @@ def built(
 ) -> tuple[Path, Datasheet, list[ParsedSentence]]:
     folder = tmp_path_factory.mktemp("built")
     corpus = make_corpus(1, 4000)
-    return folder, build(corpus, folder, train=600, dev=60, test=60, seed=3), corpus
+    return folder, build(corpus, folder, train=600, dev=60, test=60, seed=3, min_train=1, min_test=1), corpus
 
 
 def rows(folder: Path, file: str) -> list[tuple[str, str, str]]:
@@ -165,8 +166,58 @@ def test_a_constituency_task_asked_of_dependencies_names_its_counterpart(tmp_pat
     sheet = build([words], tmp_path, tasks=["TrDep", "Tense"])
     assert [one.reason for one in sheet.tasks] == [
         "it needs constituency trees; its counterpart here is DepDepth",
-        "no sentence with the label PAST",
+        "this treebank has no Tense feature",
     ]
+
+
+def test_a_task_too_small_to_be_scored_is_not_built_and_the_reason_names_the_cause(
+    make_corpus: Corpus, tmp_path: Path
+) -> None:
+    corpus = make_corpus(1, 2500)
+    sheets = {one.task: one for one in build(corpus, tmp_path / "floor", tasks=["CoIn", "BShif"]).tasks}
+    assert sheets["BShif"].reason is None
+    assert (sheets["BShif"].size("te"), sheets["BShif"].size("tr") >= 1000) == (422, True)
+    reason = sheets["CoIn"].reason
+    assert reason is not None
+    assert re.fullmatch(
+        r"only \d+ training and \d+ test lines; a score needs 1000 and 385 \(--min-train, --min-test\); "
+        r"left out: \d+ \(not two coordinate clauses\)",
+        reason,
+    )
+    assert not (tmp_path / "floor" / "coordination_inversion.txt").exists()
+    (small,) = build(corpus, tmp_path / "small", tasks=["CoIn"], min_train=10, min_test=10).tasks
+    assert small.reason is None
+    (asked,) = build(corpus, tmp_path / "asked", tasks=["CoIn"], train=200, dev=20, test=20).tasks
+    assert asked.reason is None
+
+
+@pytest.mark.parametrize(
+    ("wanted", "asked", "floor"), [(None, 10_000, 385), (None, 385, 385), (None, 100, 50), (None, 1, 1), (7, 10_000, 7)]
+)
+def test_the_smallest_size_is_what_a_score_needs_or_half_of_what_is_asked_for(
+    wanted: int | None, asked: int, floor: int
+) -> None:
+    assert choose_floor(wanted, 385, asked) == floor
+
+
+def test_a_treebank_without_a_feature_is_the_reason(tmp_path: Path) -> None:
+    words = ParsedSentence(
+        *(("Dogs", "bark", "here", "now", "."), ("NOUN", "VERB", "ADV", "ADV", "PUNCT"), None, (2, 0, 2, 2, 2)),
+        relations=("nsubj", "root", "advmod", "advmod", "punct"),
+        features=({"Case": "Nom"}, {"Tense": "Pres", "VerbForm": "Fin"}, {}, {}, {}),
+    )
+    reasons = {one.task: one.reason for one in build([words] * 9, tmp_path, tasks=["Tense", "SubNm", "ObjNm"]).tasks}
+    assert reasons == {
+        "Tense": "no sentence with the label PAST",
+        "SubNm": "this treebank has no Number feature",
+        "ObjNm": "this treebank has no Number feature",
+    }
+
+
+def test_why_no_sentence_has_a_label(tmp_path: Path) -> None:
+    corpus = [parse_tree(f"(S (NP (NNP B{n})) (VP (VBD saw) (NP (PRP it)) (ADVP (RB now))) (. .))") for n in range(9)]
+    (sheet,) = build(corpus, tmp_path, tasks=["ObjNm"]).tasks
+    assert sheet.reason == "no sentence with the label NN; left out: 9 (the object is no noun)"
 
 
 def test_no_sentences_and_wrong_sizes_are_errors(tmp_path: Path) -> None:

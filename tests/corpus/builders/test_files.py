@@ -34,13 +34,21 @@ def test_files_become_a_folder_of_tasks(trees: Path, tmp_path: Path) -> None:
     output = tmp_path / "out"
     code, out, err = probe("--trees", trees, "--output", output, *SMALL)
     assert (code, err) == (0, "")
-    header = "task classes tr va te majority length target frequency bag of words remark"
+    header = "task classes tr va te majority length target frequency bag of words word order remark"
     assert out.splitlines()[0].split() == header.split()
     assert out.splitlines()[-1].endswith("task files and datasheet.md")
     sheet = json.loads((output / "datasheet.json").read_text(encoding="utf-8"))
     assert sheet["source"]["files"] == [{"name": "trees.mrg", "sha256": hash_file(trees)[0]}]
     assert sheet["source"]["reader"] == "penn"
-    assert sheet["options"] == {"train": 100, "dev": 20, "test": 20, "imbalance": 1, "seed": 0}
+    assert sheet["options"] == {
+        "train": 100,
+        "dev": 20,
+        "test": 20,
+        "imbalance": "chosen",
+        "seed": 0,
+        "min_train": 50,
+        "min_test": 10,
+    }
     assert (output / "past_present.txt").is_file()
     assert str(tmp_path) not in (output / "datasheet.json").read_text(encoding="utf-8"), "no path of this machine"
 

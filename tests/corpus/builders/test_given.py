@@ -113,8 +113,17 @@ def test_extending_adds_to_training_all_that_is_new_and_nothing_else(own: Splits
     ]
 
 
+def test_a_given_file_of_one_label_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path, b"tr\tPAST\ta\nva\tPAST\ta\nte\tPAST\ta\n")
+    with pytest.raises(
+        ProbingError, match=r"past_present\.txt: all lines have the label 'PAST'\. A task needs two labels"
+    ):
+        read_given([path], [], TENSE)
+    assert read_given([], [path], TENSE)["Tense"].extended, "the trees may add another label"
+
+
 def test_files_are_known_by_any_name_of_their_task(tmp_path: Path) -> None:
-    good = b"tr\tPAST\ta\nva\tPAST\ta\nte\tPAST\ta\n"
+    good = b"tr\tPAST\ta\ntr\tPRES\tb\nva\tPAST\ta\nte\tPAST\ta\n"
     found = read_given([write(tmp_path, good, "Tense.tsv")], [], TENSE)
     assert list(found) == ["Tense"]
     assert not found["Tense"].extended

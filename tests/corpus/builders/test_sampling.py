@@ -14,8 +14,11 @@ from probing.corpus.builders.sampling import (
     Sizes,
     assign_forms,
     balance,
+    choose_imbalance,
     deal,
+    describe_choice,
     even_out,
+    measure_information,
     scale_down,
     shares,
 )
@@ -94,6 +97,59 @@ def test_imbalance_is_bounded(available: dict[str, int], imbalance: int, train: 
         assert all(max(by_label.values()) - min(by_label.values()) <= 1 for by_label in counts.values())
     fewer = balance(available, Sizes(train, 10, 10))
     assert all(counts[split][label] >= fewer[split][label] for split in counts for label in available)
+
+
+def test_sizes_give_a_small_task_a_test_split_that_can_be_scored() -> None:
+    sizes = Sizes(100_000, 10_000, 10_000, min_train=1000, min_test=385)
+    assert sizes.fit(200_000) == sizes
+    proportional = sizes.fit(60_000)
+    assert (proportional.train, proportional.dev, proportional.test) == (50_000, 5_000, 5_000)
+    small = sizes.fit(2_400)
+    assert (small.train, small.dev, small.test) == (1_766, 211, 423)
+    assert sizes.fit(1_200) == sizes, "too few for any: the floor refuses the task"
+    assert SIZES.fit(10) == SIZES, "without a floor"
+
+
+@settings(deadline=None)
+@given(st.integers(0, 5000), st.integers(1, 2000), st.integers(1, 500), st.integers(1, 500))
+def test_fitted_sizes_never_take_more_than_there_is(available: int, train: int, dev: int, test: int) -> None:
+    sizes = Sizes(train, dev, test, min_train=min(train, 100), min_test=min(test, 40))
+    fitted = sizes.fit(available)
+    assert fitted == sizes or (fitted.total <= available and fitted.train >= sizes.min_train)
+    assert fitted == sizes or fitted.test >= sizes.min_test
+
+
+def test_information_grows_with_classes_instances_and_balance() -> None:
+    assert measure_information([50, 50]) == pytest.approx(10.0)
+    assert measure_information([25] * 4) == pytest.approx(20.0)
+    assert measure_information([100, 0]) == 0
+    assert measure_information([200, 200]) == pytest.approx(20.0)
+    assert measure_information([90, 10]) < measure_information([50, 50])
+
+
+@pytest.mark.parametrize(
+    ("available", "imbalance", "chosen"),
+    [
+        ({"a": 800, "b": 500}, None, 1),  # enough
+        ({"a": 800, "b": 160}, None, 1),  # not scarce
+        ({"a": 800, "b": 100}, None, 2),  # 200 and 100 inform more than 100 and 100, and nearly as much as 300 and 100
+        ({"a": 800, "b": 100}, 2, 2),  # as asked for
+        ({"a": 60, "b": 30}, None, 2),  # there is no more
+        ({"a": 5, **dict.fromkeys("bcdefghi", 1000)}, None, 9),  # nearly as much as ten times as many
+    ],
+)
+def test_labels_are_unequal_only_where_balanced_ones_are_scarce(
+    available: dict[str, int], imbalance: int | None, chosen: int
+) -> None:
+    assert choose_imbalance(available, Sizes(1000, 100, 100, imbalance)) == chosen
+
+
+def test_what_was_chosen_is_said() -> None:
+    assert describe_choice(1, SIZES) == {"imbalance": 1}
+    assert describe_choice(5, Sizes(100, 10, 10, imbalance=5)) == {"imbalance": 5}
+    assert describe_choice(5, SIZES, fewer=8)["chosen"] == (
+        "8 classes, labels up to 5 times as frequent as another: balanced labels are scarce, and this informs most"
+    )
 
 
 def test_balance_refuses_a_class_that_cannot_be_in_all_splits() -> None:

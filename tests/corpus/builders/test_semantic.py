@@ -75,7 +75,7 @@ def test_bounds_of_frequency_are_kept_and_recorded(
     make_corpus: Callable[[int, int], list[ParsedSentence]], tmp_path: Path
 ) -> None:
     corpus = make_corpus(6, 3000)
-    sheet = build(corpus, tmp_path, train=200, dev=20, test=20, tasks=["SubNm"]).tasks[0]
+    sheet = build(corpus, tmp_path, train=200, dev=20, test=20, tasks=["SubNm"], min_train=1, min_test=1).tasks[0]
     low, high = sheet.settings["form_frequency"]
     counts = Counter(token.lower() for sentence in corpus for token in sentence.tokens)
     assert all(low <= counts[form] <= high for forms in sheet.targets.values() for form in forms)

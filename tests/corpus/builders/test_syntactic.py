@@ -92,6 +92,43 @@ def test_a_sentence_that_comes_again_makes_no_class(tmp_path: Path) -> None:
     assert "\tOTHER\tNo is not so .\n" in (tmp_path / "rest" / "top_constituents.txt").read_text(encoding="utf-8")
 
 
+def sequences(*numbers: int) -> list[ParsedSentence]:
+    """Return as many sentences of each of some sequences as the numbers say."""
+    return [
+        parse_tree(f"(S (NP (PRP it)) (X{kind} a{n}) (VP (VBZ is) (JJ b{kind})) (. .))")
+        for kind, number in enumerate(numbers)
+        for n in range(number)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "classes", "imbalance", "lines"),
+    [
+        ((2000,) * 8, 8, 1, 16_000),
+        # without the rarest ones, and the others a few times as frequent
+        ((3000, 2000, 900, 800, 700, 600, 40, 30), 6, 3, 6_600),
+        # a class that would cost too much
+        ((4000, 4000, 14, 14, 14), 2, 1, 8_000),
+    ],
+)
+def test_scarce_classes_are_fewer_or_unequal_whatever_informs_most(
+    tmp_path: Path, numbers: tuple[int, ...], classes: int, imbalance: int, lines: int
+) -> None:
+    sheet = build(sequences(*numbers), tmp_path, tasks=["ToCo"]).tasks[0]
+    assert (sheet.settings["classes"], sheet.settings["imbalance"]) == (classes, imbalance)
+    assert sum(map(sheet.size, sheet.counts)) == pytest.approx(lines, rel=0.02)
+    chosen = sheet.settings.get("chosen", "")
+    assert (f"{classes} classes" in chosen) == (classes < len(numbers))
+    assert (f"up to {imbalance} times" in chosen) == (imbalance > 1)
+    assert chosen in (tmp_path / "datasheet.md").read_text(encoding="utf-8")
+
+
+def test_the_users_own_imbalance_is_kept(tmp_path: Path) -> None:
+    sheet = build(sequences(3000, 2000, 900, 300), tmp_path, tasks=["ToCo"], imbalance=2).tasks[0]
+    assert sheet.settings["imbalance"] == 2
+    assert "times" not in sheet.settings["chosen"]
+
+
 def test_too_few_sequences_are_the_reason(tmp_path: Path) -> None:
     corpus = [parse_tree(f"(S (NP (PRP it)) (VP (VBZ is) (RB not) (JJ a{n})) (. .))") for n in range(50)]
     sheet = build(corpus, tmp_path, train=20, dev=2, test=2, tasks=["ToCo"]).tasks[0]

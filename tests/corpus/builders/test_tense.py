@@ -141,7 +141,9 @@ def test_a_modal_passive_of_finnish_has_no_label() -> None:
         (f"Пришедший/VERB/0/root/{ACTIVE}/Case=Nom", "the main verb is a participle"),
         # Russian conditionals and futures, with and without features
         (f"Пришел/VERB/0/root/{PAST} бы/AUX/1/aux/Mood=Cnd", NOT_INDICATIVE),
-        (f"Пришел/VERB/0/root/{PAST} бы/AUX/1/aux", BARE),
+        (f"Пришел/VERB/0/root/{PAST} бы/AUX/1/aux", NOT_INDICATIVE),
+        (f"Пришел/VERB/0/root/{PAST} б/PART/1/advmod", NOT_INDICATIVE),
+        (f"Пусть/PART/2/advmod придет/VERB/0/root/{PRES}", NOT_INDICATIVE),
         (f"будет/AUX/2/cop/{PRES} дома/ADV/0/root", FUTURE),
         # the Finnish negation verb
         (f"ei/AUX/2/aux/Person=3/Polarity=Neg/VerbForm=Fin tee/VERB/0/root/{PRES}/Connegative=Yes", "a negation verb"),

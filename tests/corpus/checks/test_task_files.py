@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 import cli
 from probing.corpus.checks import task_files
-from probing.corpus.checks.rules import Finding
+from probing.corpus.checks.findings import Finding
 from probing.errors import ProbingError
 from probing.storage.files import hash_file
 from probing.tasks.table import TASKS, get_task
+from probing.tasks.task_file import SPLITS
 
 GOOD = [
     (split, label, f"{split} {label} {word} .")
@@ -50,6 +51,28 @@ def test_a_good_file_has_no_findings(tmp_path: Path) -> None:
     assert (report.shortest, report.longest) == (4, 4)
     assert report.majority_label == "I"
     assert report.majority_accuracy == {"tr": 50.0, "va": 50.0, "te": 50.0}
+
+
+def test_a_task_of_one_label_is_an_error(tmp_path: Path) -> None:
+    path = write(tmp_path, [line for line in GOOD if line[1] == "I"])
+    assert ("error", "labels", "all lines of tr have the label 'I'") in find(path)
+    assert run(path)[0] == 2
+
+
+def test_a_cue_is_a_warning_or_for_an_own_task_a_note(tmp_path: Path) -> None:
+    lines = [(split, "IO"[n % 2], f"{'so' if n % 2 else 'x'} {n} {split}") for split in SPLITS for n in range(300)]
+    for name, severity in (("bigram_shift", "warning"), ("mine", "note")):
+        cues = [(found, check) for found, check, _ in find(write(tmp_path, lines, name)) if check == "cue"]
+        assert cues == [(severity, "cue")]
+
+
+def test_an_imbalance_that_the_datasheet_states_is_a_note(tmp_path: Path) -> None:
+    lines = [(split, "AAAB"[n % 4], f"{split} {n}") for split in SPLITS for n in range(80)]
+    path = write(tmp_path, lines, "top_constituents")
+    assert [severity for severity, check, _ in find(path) if check == "balance"] == ["warning"] * 3
+    entry = {"file": path.name, "sha256": hash_file(path)[0], "settings": {"imbalance": 3}}
+    (tmp_path / "datasheet.json").write_text(json.dumps({"identity": "x", "tasks": [entry]}), encoding="utf-8")
+    assert [severity for severity, check, _ in find(path) if check == "balance"] == ["note"] * 3
 
 
 def test_format_problems_are_listed_with_their_lines(tmp_path: Path) -> None:

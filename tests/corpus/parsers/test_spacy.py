@@ -53,7 +53,7 @@ def test_raw_text_becomes_tasks_in_several_processes(tmp_path: Path, monkeypatch
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     model, text = tmp_path / "model", tmp_path / "novel.txt"
     train(model)
-    text.write_text(make_text(7, 600), encoding="utf-8")
+    text.write_text(make_text(7, 1200), encoding="utf-8")
     sizes = ["--train", "40", "--dev", "8", "--test", "8"]
     for jobs in (2, 1):
         output = tmp_path / str(jobs)
