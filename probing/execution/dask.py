@@ -19,9 +19,9 @@ import torch
 from probing.display import Status
 from probing.errors import ProbingError
 from probing.execution.node import (
+    QUESTIONS,
     SECONDS_TO_ANSWER,
     SECONDS_TO_CONNECT,
-    VERSIONS,
     check_reachable,
     check_versions,
     run_on_node,
@@ -171,10 +171,10 @@ def _check_machines(client: Any) -> None:
 
     def ask() -> dict[str, dict[str, Any]]:
         answers: dict[str, dict[str, Any]] = {}
-        for name in VERSIONS:
-            found = client.run(pydoc.locate, name, on_error="return")
+        for name, question in QUESTIONS.items():
+            found = client.run(*question, on_error="return")
             answers[name] = {f"worker {worker}": answer for worker, answer in found.items()}
-        answers["probing.__version__"]["the scheduler"] = client.run_on_scheduler(pydoc.locate, "probing.__version__")
+        answers["probing"]["the scheduler"] = client.run_on_scheduler(*QUESTIONS["probing"])
         return answers
 
     waiting: Future[dict[str, dict[str, Any]]] = Future()

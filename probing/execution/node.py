@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import logging
+import pydoc
 import socket
 import threading
 import time
@@ -19,12 +21,17 @@ from probing.execution.shipping import Fetch, Shipment
 from probing.execution.work import RunWork
 
 SECONDS_TO_CONNECT = 5.0
-SECONDS_TO_ANSWER = 20.0
+SECONDS_TO_ANSWER = 60.0
 """Time in which every machine of a cluster has to say what is installed on it."""
 SECONDS_BETWEEN_STATUSES = 0.5
 
-VERSIONS = {"probing.__version__": __version__, "torch.__version__": str(torch.__version__)}
-"""Versions that every machine of a cluster must have, by the names under which Python finds them."""
+VERSIONS = {"probing": __version__, "torch": str(torch.__version__)}
+"""Versions that every machine of a cluster must have."""
+QUESTIONS: Mapping[str, tuple[Callable[[str], Any], str]] = {
+    "probing": (pydoc.locate, "probing.__version__"),
+    "torch": (importlib.metadata.version, "torch"),
+}
+"""Functions of Python itself, which every machine has, and what they are asked for a version."""
 
 _one_at_a_time = threading.Lock()
 """Lock that gives one work at a time the process, its threads and its random numbers."""
@@ -62,13 +69,12 @@ def check_versions(backend: str, answers: Mapping[str, Mapping[str, Any]]) -> No
     answers: for each name in VERSIONS what each machine says: a version, None if it is not installed, or an error.
     """
     for name, expected in VERSIONS.items():
-        package = name.partition(".")[0]
         for machine, found in answers[name].items():
             if found is None or isinstance(found, BaseException):
                 reason = f": {type(found).__name__}: {found}" if found is not None else ""
-                problem = f"cannot import {package}{reason}. Install the same version there, {_strip(expected)}"
+                problem = f"cannot import {name}{reason}. Install the same version there, {_strip(expected)}"
             elif _strip(found) != _strip(expected):
-                problem = f"has {package} {found}, the run has {expected}. Install the same version on both"
+                problem = f"has {name} {found}, the run has {expected}. Install the same version on both"
             else:
                 continue
             raise ProbingError(f"--backend {backend}: {machine} of the cluster {problem}")

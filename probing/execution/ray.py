@@ -7,7 +7,6 @@ import dataclasses
 import json
 import logging
 import os
-import pydoc
 import signal
 import tempfile
 import threading
@@ -22,7 +21,7 @@ import torch
 
 from probing.display import Status
 from probing.errors import ProbingError
-from probing.execution.node import SECONDS_TO_ANSWER, VERSIONS, check_reachable, check_versions, run_on_node
+from probing.execution.node import QUESTIONS, SECONDS_TO_ANSWER, check_reachable, check_versions, run_on_node
 from probing.execution.shipping import Packer
 from probing.execution.work import RunWork, Slots
 
@@ -93,16 +92,18 @@ def _check_machines(ray: Any) -> None:
     """Ask all machines for their versions; a function of Python itself is found everywhere."""
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-    ask = ray.remote(pydoc.locate)
     nodes = {node["NodeID"]: f"machine {node['NodeManagerAddress']}" for node in ray.nodes() if node["Alive"]}
     places = {node: NodeAffinitySchedulingStrategy(node, soft=False) for node in nodes}
     options = {"num_cpus": 0, "max_retries": 0}
     asked = {
-        name: {node: ask.options(scheduling_strategy=place, **options).remote(name) for node, place in places.items()}
-        for name in VERSIONS
+        name: {
+            node: ray.remote(ask).options(scheduling_strategy=place, **options).remote(what)
+            for node, place in places.items()
+        }
+        for name, (ask, what) in QUESTIONS.items()
     }
     deadline = time.monotonic() + SECONDS_TO_ANSWER
-    answers: dict[str, dict[str, Any]] = {name: {} for name in VERSIONS}
+    answers: dict[str, dict[str, Any]] = {name: {} for name in QUESTIONS}
     for name, waiting in asked.items():
         for node, answer in waiting.items():
             try:

@@ -81,10 +81,10 @@ def test_statuses_are_told_seldom_but_the_ends_of_epochs_always(monkeypatch: pyt
 @pytest.mark.parametrize(
     ("name", "answer", "problem"),
     [
-        ("probing.__version__", None, "cannot import probing. Install the same version there, 0.1.0"),
-        ("probing.__version__", "0.0.9", "has probing 0.0.9, the run has 0.1.0. Install the same version on both"),
-        ("torch.__version__", "2.1.0+cu121", "has torch 2.1.0+cu121, the run has "),
-        ("torch.__version__", OSError("no libcuda"), "cannot import torch: OSError: no libcuda. Install the same "),
+        ("probing", None, "cannot import probing. Install the same version there, 0.1.0"),
+        ("probing", "0.0.9", "has probing 0.0.9, the run has 0.1.0. Install the same version on both"),
+        ("torch", "2.1.0+cu121", "has torch 2.1.0+cu121, the run has "),
+        ("torch", OSError("no libcuda"), "cannot import torch: OSError: no libcuda. Install the same "),
     ],
 )
 def test_a_machine_with_another_version_is_named(name: str, answer: Any, problem: str) -> None:
@@ -96,7 +96,7 @@ def test_a_machine_with_another_version_is_named(name: str, answer: Any, problem
 
 
 def test_builds_of_one_version_are_the_same() -> None:
-    version = node.VERSIONS["torch.__version__"].partition("+")[0]
+    version = node.VERSIONS["torch"].partition("+")[0]
     for build in ("", "+cpu", "+cu128"):
         node.check_versions(
             "ray", {name: {"a": version + build if "torch" in name else found} for name, found in node.VERSIONS.items()}
