@@ -141,7 +141,7 @@ PRESETS: dict[str, Config] = {
 }
 """`paper` has the paper's sizes, `small` suits real data on a laptop's CPU, `mini` the embedded data."""
 
-DEFAULT_PRESETS = {"senteval": "paper", "mini": "mini", "midi": "small"}
+DEFAULT_PRESETS = {"senteval": "paper", "mini": "mini", "midi": "mini"}
 """The preset of each data set; a folder of task files has `small`."""
 
 

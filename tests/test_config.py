@@ -45,7 +45,7 @@ def test_the_paper_preset_has_the_papers_sizes():
 def test_every_data_set_has_a_preset():
     assert list(PRESETS) == ["paper", "small", "mini"]
     assert set(DEFAULT_PRESETS.values()) <= PRESETS.keys()
-    assert DEFAULT_PRESETS == {"senteval": "paper", "mini": "mini", "midi": "small"}
+    assert DEFAULT_PRESETS == {"senteval": "paper", "mini": "mini", "midi": "mini"}
 
 
 @pytest.mark.parametrize("preset", PRESETS)

@@ -118,7 +118,7 @@ def test_mini_has_no_tasks_of_dependency_treebanks(mini):
 
 def test_midi_is_another_embedded_set(mini):
     source = choose_source(["Tense"], data="midi")
-    assert (source.name, source.preset, source.reason, source.datasheet) == ("midi", "small", "asked for", "abc123")
+    assert (source.name, source.preset, source.reason, source.datasheet) == ("midi", "mini", "asked for", "abc123")
     assert source.files == {get_task("Tense"): mini / "past_present.txt"}
     text = "data set midi has no task DepDepth: that needs a dependency treebank"
     assert error_of(choose_source, ["DepDepth"], data="midi") == text
