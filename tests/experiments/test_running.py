@@ -40,7 +40,7 @@ def test_a_record_says_what_ran_what_came_out_and_where(task_file: Path, tmp_pat
     assert (identity.data.name, identity.data.file) == ("own", "answers.tsv")
     assert (model.name, model.label, model.version) == ("em", "EM", "built-in")
     assert identity.settings["model"]["model_dim"] == 16
-    assert set(result.where) == {"probing", "torch", "python", "device", "threads"}
+    assert set(result.where) == {"probing", "torch", "python", "device", "threads", "processor", "instruction_set"}
     scores = result.scores
     assert scores is not None
     assert scores.majority_accuracy == 50.0

@@ -39,8 +39,8 @@ class Soak:
     say: Callable[[str], None]
     cache: Path | None = None
     """Cache folder; without one, a new one in the folder."""
-    sessions: list[int] = field(default_factory=list)
-    """Numbers of all processes that were started, each the leader of a session."""
+    processes: list[subprocess.Popen[str]] = field(default_factory=list)
+    """All processes that were started, each the leader of a session."""
 
     def __post_init__(self) -> None:
         self.draw = random.Random(self.seed)
@@ -56,6 +56,16 @@ class Soak:
 
     def check(self, rounds: Callable[[int], bool]) -> None:
         """Disturb runs as long as `rounds` says, then compare their records with those of an undisturbed run."""
+        try:
+            self._check(rounds)
+        except BaseException:
+            for process in self.processes:
+                for pid in find_session(process.pid):
+                    os.kill(pid, signal.SIGKILL)
+                process.communicate()
+            raise
+
+    def _check(self, rounds: Callable[[int], bool]) -> None:
         self._finish(self._start(self.folder / "undisturbed"))
         expected = read_records(self.folder / "undisturbed")
         assert len(expected) == 6
@@ -116,7 +126,7 @@ class Soak:
             preexec_fn=prepare,
             **options,
         )
-        self.sessions.append(process.pid)
+        self.processes.append(process)
         return process
 
     def _end(self, process: subprocess.Popen[str]) -> str:
@@ -225,7 +235,7 @@ class Soak:
 
     def _kill_a_worker_of_a_cluster(self) -> None:
         self._forget_a_record()
-        place = self.folder / f"scheduler{len(self.sessions)}.json"
+        place = self.folder / f"scheduler{len(self.processes)}.json"
         where = ["--scheduler-file", str(place), "--no-dashboard"]
         module = [sys.executable, "-m", "distributed.cli.dask_"]
         options: dict[str, Any] = {"stderr": subprocess.DEVNULL}
@@ -249,7 +259,7 @@ class Soak:
     def _wait(self) -> None:
         """Wait until no process of an earlier round lives."""
         deadline = time.monotonic() + LONGEST
-        while left := [pid for session in self.sessions for pid in find_session(session)]:
+        while left := [pid for process in self.processes for pid in find_session(process.pid)]:
             assert time.monotonic() < deadline, f"processes {left} outlive their runs (seed {self.seed})"
             time.sleep(0.05)
 
