@@ -78,8 +78,8 @@ def check(paths: tuple[str, ...], as_json: bool, strict: bool) -> None:
 
 @data.command()
 @click.argument("more", nargs=-1, type=options.FILE, metavar="[FILE...]")
-@click.option("--trees", multiple=True, type=options.FILE, help="File of Penn-style brackets, gzipped or not.")
-@click.option("--conllu", multiple=True, type=options.FILE, help="CoNLL-U file, gzipped or not.")
+@click.option("--trees", multiple=True, type=options.FILE, help="File of Penn-style brackets, compressed or not.")
+@click.option("--conllu", multiple=True, type=options.FILE, help="CoNLL-U file, compressed or not.")
 @click.option("--text", multiple=True, type=options.FILE, help="File of raw text, compressed or not.")
 @click.option("--parser", help="Parser of raw text: spacy:MODEL, stanza:LANGUAGE or udpipe:FILE.")
 @click.option("--given", multiple=True, type=options.FILE, help="Task file to take unchanged; the others are built.")
