@@ -32,6 +32,7 @@ def render(folder: str, format: str = "markdown", **options: Any) -> str:
     [
         ("table.md", "reference", {}),
         ("encoders.md", "encoders", {}),
+        ("midi.md", "midi", {}),
         ("books/table.md", "books", {"reference": "base"}),
         ("books/table.tex", "books", {"reference": "base", "format": "latex"}),
         ("books/table.csv", "books", {"reference": "base", "format": "csv"}),

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from probing.errors import ProbingError
+from probing.storage import is_temporary, make_temporary_folder, sweep
 from probing.tasks import COUNTERPARTS, TASKS
-
-PREFIX = ".build-"
-"""Prefix of the temporary folder, inside the output folder and so on the same file system, for the files."""
 
 
 def check_output(output: Path, force: bool) -> None:
@@ -21,7 +18,7 @@ def check_output(output: Path, force: bool) -> None:
         if output.exists() and not output.is_dir():
             raise ProbingError(f"{output}: not a folder. Name a folder for the task files with --output")
         # The temporary folder of a build that was killed does not count.
-        filled = output.is_dir() and any(not path.name.startswith(PREFIX) for path in output.iterdir())
+        filled = output.is_dir() and any(not is_temporary(path.name) for path in output.iterdir())
     except OSError as error:
         raise _refuse(output, error) from None
     if filled and not force:
@@ -35,7 +32,8 @@ def fill_folder(output: Path) -> Iterator[Path]:
     try:
         made += [path for path in (output, *output.parents) if not path.exists()]
         output.mkdir(parents=True, exist_ok=True)
-        aside = Path(tempfile.mkdtemp(dir=output, prefix=PREFIX))
+        sweep(output)  # what builds that were killed have left
+        aside = make_temporary_folder(output / "build")  # inside, and so on the same file system
     except OSError as error:
         _remove(made)
         raise _refuse(output, error) from None

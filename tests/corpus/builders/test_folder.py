@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 import cli
-from probing.corpus.builders.folder import PREFIX, check_output, fill_folder
+from probing.corpus.builders.folder import check_output, fill_folder
 from probing.errors import ProbingError
 
 MEMORY = Path("/dev/shm")
@@ -85,9 +87,15 @@ def test_folders_made_for_nothing_go_again(tmp_path: Path) -> None:
     assert not list((tmp_path / "there").iterdir())
 
 
-def test_what_a_killed_build_left_is_no_reason_to_refuse(tmp_path: Path) -> None:
-    (tmp_path / f"{PREFIX}abc").mkdir()
+def test_what_a_killed_build_left_is_no_reason_to_refuse_and_swept(tmp_path: Path) -> None:
+    code = "import os, sys; from pathlib import Path; from probing.corpus.builders.folder import fill_folder\n"
+    code += "with fill_folder(Path(sys.argv[1])) as aside: (aside / 'x').touch(); os._exit(9)"
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False)
+    (left,) = tmp_path.iterdir()
     check_output(tmp_path, force=False)
+    with fill_folder(tmp_path) as aside:
+        assert list(tmp_path.iterdir()) == [aside]
+    assert not left.exists()
     (tmp_path / "mine.txt").touch()
     with pytest.raises(ProbingError, match="the folder is not empty"):
         check_output(tmp_path, force=False)
