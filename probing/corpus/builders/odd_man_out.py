@@ -171,7 +171,7 @@ def odd_man_out(survey: Survey, sizes: Sizes) -> SamplingDesign:
     if len(forms) < len(SPLITS) + 1:
         raise CannotBuildError(f"only {len(forms)} nouns and verbs occur {low} to {high} times")
     bigrams = _Bigrams(forms, counts)
-    split_of = assign_forms({form: {"": counts[form]} for form in forms}, sizes, [""])
+    split_of = _assign_words(forms, counts, sizes)
     dropped: Counter[str] = Counter()
 
     def classify(sentence: Annotations) -> bool | None:
@@ -269,6 +269,15 @@ def _choose_replacement(sentence: Annotations, bigrams: _Bigrams, random: Random
         if replacement is not None:
             return place, replacement
     return None
+
+
+def _assign_words(forms: Iterable[str], counts: Mapping[str, int], sizes: Sizes) -> dict[str, str]:
+    """Return form -> split; forms that differ by capitals only, as at the beginning of a sentence, stay together."""
+    words: Counter[str] = Counter()
+    for form in forms:
+        words[form.lower()] += counts[form]
+    split_of = assign_forms({word: {"": count} for word, count in words.items()}, sizes, [""])
+    return {form: split_of[form.lower()] for form in forms}
 
 
 def _choose_forms(kinds: Mapping[str, str], counts: Mapping[str, int], low: int, high: int) -> dict[str, str]:

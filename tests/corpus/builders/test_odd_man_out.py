@@ -13,7 +13,8 @@ import pytest
 
 from probing.corpus.builders import build
 from probing.corpus.builders.constituency import extract
-from probing.corpus.builders.odd_man_out import RANGES, _Bigrams, find_neighbours
+from probing.corpus.builders.odd_man_out import RANGES, _assign_words, _Bigrams, find_neighbours
+from probing.corpus.builders.sampling import Sizes
 from probing.corpus.readers import ParsedSentence
 from probing.corpus.readers.brackets import parse_tree
 
@@ -151,3 +152,12 @@ def test_too_few_words_are_the_reason(tmp_path: Path) -> None:
     sheet = build(corpus, tmp_path, train=10, dev=2, test=2, tasks=["SOMO"]).tasks[0]
     assert sheet.reason is not None
     assert sheet.reason.startswith("only 0 nouns and verbs occur 2 to ")
+
+
+def test_forms_that_differ_by_capitals_stay_in_one_split() -> None:
+    words = [f"word{n}" for n in range(60)]
+    forms = [*words, *(word.capitalize() for word in words)]
+    counts = {form: 10 + n for n, form in enumerate(forms)}
+    split_of = _assign_words(forms, counts, Sizes(80, 10, 10))
+    assert all(split_of[word] == split_of[word.capitalize()] for word in words)
+    assert set(split_of.values()) == {"tr", "va", "te"}
