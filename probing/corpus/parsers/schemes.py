@@ -16,7 +16,7 @@ Scheme = Literal["universal", "clear", "tiger"]
 
 
 @dataclass(slots=True)
-class Word:
+class ParsedWord:
     """A word of a sentence; its head is counted from 1, and 0 for the root."""
 
     form: str
@@ -111,7 +111,7 @@ def find_scheme(labels: Iterable[str]) -> Scheme:
     return "clear" if "dobj" in found else "tiger" if {"sb", "oa"} <= found else "universal"
 
 
-def to_universal(words: Sequence[Word], scheme: Scheme) -> Sequence[Word]:
+def to_universal(words: Sequence[ParsedWord], scheme: Scheme) -> Sequence[ParsedWord]:
     """Return the words with relations of Universal Dependencies."""
     if scheme == "universal":
         return words
@@ -134,7 +134,7 @@ def to_universal(words: Sequence[Word], scheme: Scheme) -> Sequence[Word]:
 class _Sentence:
     """The words of a sentence while their heads are changed."""
 
-    def __init__(self, words: Sequence[Word]) -> None:
+    def __init__(self, words: Sequence[ParsedWord]) -> None:
         self.words = words
 
     def children(self, head: int, relations: Iterable[str] | None = None) -> list[int]:

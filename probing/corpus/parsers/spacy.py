@@ -1,4 +1,4 @@
-"""spaCy: a model that is installed, or the folder of one; its relations become Universal Dependencies."""
+"""A parser of raw text: spaCy, by an installed model or the folder of one, with relations of Universal Dependencies."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from probing.corpus.parsers.schemes import Word, find_scheme, to_universal
+from probing.corpus.parsers.schemes import ParsedWord, find_scheme, to_universal
 from probing.errors import ProbingError
 from probing.storage import hash_file, hash_json
 
@@ -31,7 +31,7 @@ class SpacyParser:
         return "".join(lines)
 
 
-def read_words(sentence: Any) -> Iterator[Word]:
+def read_words(sentence: Any) -> Iterator[ParsedWord]:
     """Yield the words of a spaCy sentence, without those that are only spaces."""
     places = {token.i: number for number, token in enumerate((t for t in sentence if not t.text.isspace()), 1)}
     for token in sentence:
@@ -40,7 +40,7 @@ def read_words(sentence: Any) -> Iterator[Word]:
             while head.text.isspace() and head.head is not head:
                 head = head.head
             is_root = head is token or head.i not in places or head.i == token.i
-            yield Word(
+            yield ParsedWord(
                 form=token.text,
                 tag=token.pos_ or "X",
                 head=0 if is_root else places[head.i],
@@ -49,7 +49,7 @@ def read_words(sentence: Any) -> Iterator[Word]:
             )
 
 
-def format_words(words: Sequence[Word]) -> Iterator[str]:
+def format_words(words: Sequence[ParsedWord]) -> Iterator[str]:
     """Yield the lines of a CoNLL-U sentence."""
     for number, word in enumerate(words, 1):
         fields = (number, word.form, "_", word.tag, "_", word.features or "_", word.head, word.relation, "_", "_")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from probing.corpus.parsers.schemes import Scheme, Word, find_scheme, to_universal
+from probing.corpus.parsers.schemes import Scheme, ParsedWord, find_scheme, to_universal
 
 
 def convert(rows: str, scheme: Scheme) -> str:
@@ -12,7 +12,7 @@ def convert(rows: str, scheme: Scheme) -> str:
     words = []
     for row in rows.split(", "):
         form, tag, head, relation, *features = row.split()
-        words.append(Word(form, tag, int(head), relation, "|".join(features)))
+        words.append(ParsedWord(form, tag, int(head), relation, "|".join(features)))
     return ", ".join(f"{word.form} {word.head} {word.relation}" for word in to_universal(words, scheme))
 
 
