@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from probing.corpus.parsers.schemes import Scheme, ParsedWord, find_scheme, to_universal
+from probing.corpus.parsers.schemes import ParsedWord, Scheme, find_scheme, to_universal
 
 
 def convert(rows: str, scheme: Scheme) -> str:
