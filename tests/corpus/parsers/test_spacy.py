@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 import cli
-from probing.corpus.parsers import parses, spacy
+from probing.corpus.parsers import spacy
 from probing.corpus.readers import parse_lines
 from probing.errors import ProbingError
 from tests.corpus.parsers.treebank import make_conllu, make_text
@@ -93,25 +93,3 @@ def test_a_model_without_a_parser_is_one_line(tmp_path: Path) -> None:
     blank("en").to_disk(tmp_path / "x")
     with pytest.raises(ProbingError, match="the model has no parser. Name one that has"):
         spacy.load(str(tmp_path / "x"))
-
-
-def test_a_damaged_parse_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Counting:
-        calls = 0
-
-        def parse(self, paragraphs: tuple[str, ...]) -> str:
-            self.calls += 1
-            return "1\tGo\t_\tVERB\t_\t_\t0\troot\t_\t_\n\n"
-
-    parser = Counting()
-    monkeypatch.setattr(parses, "cache_folder", lambda kind: tmp_path)
-    monkeypatch.setattr(parses, "load_parser", lambda specification: parser)
-    piece = parses.TextPiece(Path("x"), ("Go",))
-    assert parses.read_parse(piece, "x", "1") == parses.read_parse(piece, "x", "1")
-    assert parser.calls == 1
-    (kept,) = tmp_path.rglob("*.gz")
-    kept.write_bytes(kept.read_bytes()[:-5])
-    assert parses.read_parse(piece, "x", "1").startswith("1\tGo")
-    assert parser.calls == 2
-    parses.read_parse(piece, "x", "2")
-    assert parser.calls == 3, "another version of the parser parses again"
