@@ -171,8 +171,8 @@ def _write_corpus(figures: dict[str, Any]) -> str:
         f"**Corpora.** `probe data build` makes the ten tasks from {corpus.LARGE:,} trees in {one['seconds']:.0f} s by "
         f"one process ({one['trees_per_second']:,.0f} trees a second; goal: {corpus.GOALS['trees_per_second']:,}) and "
         f"in {two['seconds']:.0f} s by two (goal: {corpus.GOALS['large_seconds']} s), writing included. Brackets are "
-        f"read {figures['penn_speedup']:.1f} times as fast as by nltk, CoNLL-U {figures['conllu_speedup']:.1f} times "
-        "as fast as by the conllu package."
+        f"read {figures['penn_speedup']:.1f} times as fast as nltk parses them, CoNLL-U "
+        f"{figures['conllu_speedup']:.1f} times as fast as the conllu package does."
     )
 
 
