@@ -27,7 +27,7 @@ distributed = pytest.importorskip("distributed")
 def address() -> Iterator[str]:
     """A cluster of two processes of this machine, each with two threads, of which a cell must use one."""
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=2, processes=True, dashboard_address=None, silence_logs=50
+        n_workers=2, threads_per_worker=2, processes=True, dashboard_address=":0", silence_logs=50
     ) as cluster:
         yield cluster.scheduler_address
 
