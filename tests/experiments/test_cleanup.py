@@ -104,7 +104,7 @@ def test_checkpoints_go_only_if_they_are_named(results: Path, probe: Probe) -> N
 
 
 def test_what_killed_processes_were_writing_is_listed_cleared_and_swept(results: Path, probe: Probe) -> None:
-    """In the results folder, among the checkpoints, and in the cache; not what is being written."""
+    """Files are swept in the results folder, among the checkpoints and in the cache, unless they are being written."""
     places = [results, results / "checkpoints" / "a--b", cache_folder("tasks"), cache_folder("vectors") / "x.partial"]
     dead = f".file.{temporary._hash_machine()}-9999999999-1.abcdefgh.partial"
 

@@ -39,7 +39,7 @@ def test_a_compressed_file_reads_like_the_plain_one(tmp_path: Path, kind: str) -
 
 
 def test_several_contents_and_padding_are_one(tmp_path: Path, kind: str) -> None:
-    """As `cat` makes them of compressed files, with as much padding as there may be."""
+    """`cat` makes such a file of compressed ones, with as much padding as there may be."""
     pack = COMPRESS[kind]
     assert read(tmp_path / "a", pack(TEXT) + bytes(200_000) + pack(b"") + pack(b"end\n") + bytes(8)) == TEXT + b"end\n"
 
@@ -87,7 +87,7 @@ except ProbingError as error:
 
 
 def test_a_bomb_takes_little_memory(tmp_path: Path, kind: str) -> None:
-    """Of a few megabytes that stand for more than the address space of the reader."""
+    """The file has a few megabytes and stands for more than the address space of the reader."""
     path = tmp_path / "bomb"
     path.write_bytes(COMPRESS[kind]((b"# " + b"a" * (1 << 20) + b"\n") * 32) * 40)
     done = subprocess.run([sys.executable, "-c", CHILD, path], capture_output=True, text=True, check=True)

@@ -153,7 +153,7 @@ def choose_tasks(names: Sequence[str] | None, kind: Kind) -> list[Task]:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What the tasks are built from and where they go, the same for all processes."""
+    """The corpus, the sizes and the output folder of a build, the same for all of its processes."""
 
     survey: Survey
     folder: Path

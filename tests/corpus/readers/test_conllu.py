@@ -196,7 +196,7 @@ def test_a_block_of_very_many_words_is_read() -> None:
 
 
 def test_a_block_without_end_is_not_kept_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As of a small gzipped file that unpacks to gigabytes; the block after it is read."""
+    """A small gzipped file may unpack to such a block; the block after it is read."""
     monkeypatch.setattr(conllu, "MAX_CHARACTERS", 1 << 20)
     word = "1\tw\tw\tNOUN\t_\t_\t0\troot\t_\t_\n"
     lines = ((number, word) for number in range(1, 200_001))
