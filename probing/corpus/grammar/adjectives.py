@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # fmt: off
 ADJECTIVES = {
-    "person": "old young happy tall sad tired kind angry lonely shy polite curious cheerful friendly nervous lazy "
+    "person": "young happy tall sad tired kind angry lonely shy polite curious cheerful friendly nervous lazy "
         "brave hungry stubborn clumsy",
     "kin": "generous kind young lazy jealous clever funny patient stubborn",
     "parent": "old kind strict worried patient proud gentle loving",
@@ -34,12 +34,12 @@ ADJECTIVES = {
     "beast": "wild dangerous hungry fierce huge old savage",
     "wildlife": "wild young timid big noisy rare clever gray",
     "insect": "tiny black harmless poisonous small busy",
-    "vegetable": "fresh raw big ripe rotten frozen small cheap",
-    "fruit": "ripe sweet juicy sour fresh rotten green",
+    "vegetable": "fresh big ripe small cheap large",
+    "fruit": "ripe sweet juicy sour fresh green",
     "pastry": "sweet warm delicious fresh crispy stale small",
-    "dish": "hot spicy tasty delicious cold salty greasy",
-    "clothing": "red warm new blue dirty white black wet elegant torn woolen clean tight old",
-    "jewel": "golden precious valuable silver rare fake shiny antique tiny",
+    "dish": "hot spicy delicious cold salty greasy",
+    "clothing": "red warm new blue white black elegant woolen tight old gray",
+    "jewel": "precious valuable rare fake shiny antique tiny",
     "art": "famous beautiful valuable old modern ugly priceless strange",
     "statue": "old huge ancient famous ugly broken",
     "letter": "long short anonymous secret polite urgent",
@@ -48,37 +48,39 @@ ADJECTIVES = {
     "car": "new fast old expensive red rusty slow crowded cheap empty stolen",
     "boat": "old small white fast wooden new heavy",
     "aircraft": "new small military modern huge noisy old",
-    "tool": "sharp rusty long blunt heavy old",
-    "implement": "heavy rusty long useful broken wooden old cheap",
-    "vessel": "dirty empty clean hot small wooden big",
+    "tool": "rusty long blunt heavy old",
+    "implement": "heavy rusty new small old cheap",
+    "equipment": "heavy rusty long useful broken old cheap",
+    "vessel": "dirty empty greasy old small big",
     "container": "heavy empty small big wooden old full",
-    "furniture": "wooden comfortable old broken dusty elegant antique new",
-    "part": "broken old new rusty damaged wooden",
-    "opening": "heavy wooden old broken narrow wide iron",
-    "device": "new modern broken expensive old cheap portable electric noisy",
-    "plant": "pretty young green beautiful dry lovely tall",
-    "tree": "tall old young huge green leafy dead",
+    "furniture": "wooden comfortable old broken elegant antique new",
+    "part": "broken old new rusty damaged",
+    "structure": "old new damaged high crooked",
+    "opening": "heavy wooden old broken narrow wide",
+    "device": "new modern expensive old cheap portable electric noisy",
+    "plant": "pretty young green beautiful lovely tall",
+    "tree": "tall old young huge green leafy",
     "instrument": "old expensive antique new cheap rare loud",
     "music": "sad old slow popular beautiful cheerful simple",
     "problem": "difficult strange simple new serious ancient",
     "plan": "new good clever bold sensible silly bad brilliant vague",
     "tale": "old terrible silly funny dark strange",
     "error": "serious terrible stupid small unforgivable",
-    "contest": "important exciting long fair final difficult",
-    "battle": "bloody long terrible final bitter",
+    "contest": "important exciting long fair difficult",
+    "battle": "bloody long terrible bitter",
     "party": "noisy big annual wonderful small splendid quiet",
     "show": "new wonderful boring modern long popular",
     "lecture": "boring long difficult interesting short useful",
-    "occasion": "long noisy short wonderful great",
+    "occasion": "long short wonderful annual",
     "illness": "serious mild severe dangerous painful rare",
     "debt": "large small unpaid old huge",
     "pay": "small large modest generous huge",
     "peak": "steep high snowy rocky distant",
     "crossing": "wide narrow long dangerous busy",
     "building": "old large ancient beautiful modern empty famous huge",
-    "room": "small dark large tidy cold narrow empty",
+    "room": "small dark large cold narrow empty",
     "storm": "terrible violent sudden great severe",
-    "body": "left sore stiff swollen right",
+    "body": "sore stiff swollen weak",
     "stronghold": "ancient small rich distant peaceful",
     "drink": "hot cold fresh sweet strong warm",
     "money": "foreign stolen lost",
@@ -90,6 +92,7 @@ ADJECTIVES = {
     "garden": "green small quiet sunny lovely",
     "field": "large sunny wide dry",
     "bureau": "quiet large modern busy",
+    "bank": "busy large modern old",
     "study": "quiet old large modern",
     "shed": "old dark dusty cold",
     "jail": "dark cold old crowded",
@@ -101,17 +104,17 @@ ADJECTIVES = {
     "shore": "sunny sandy lonely windy",
     "wood": "dark deep dense wild",
     "home": "small old cozy cold",
-    "shop": "little cheap busy new",
+    "shop": "little crowded busy new",
     "airfield": "busy small foggy military",
-    "front": "muddy bloody old eastern",
+    "front": "muddy bloody old cold",
     "arena": "crowded new large modern",
     "port": "old busy foggy small",
     "top": "wooden small dusty low",
     "cup": "small big clean blue",
-    "luggage": "old heavy leather small",
+    "luggage": "old heavy new small",
     "basket": "small clean large round",
     "town": "quiet small old sleepy",
-    "zoo": "old small famous new",
+    "zoo": "old small large new",
 }
 """Sense -> adjectives, the most frequent first."""
 
@@ -123,9 +126,10 @@ SHORT = (
 """Adjectives with a one-word comparative."""
 
 ABSOLUTE = (
-    "wooden golden silver woolen broken annual electric antique fake empty full left right torn portable secret "
-    "unknown unpaid final royal military legal official anonymous stolen lost wounded armed "
-    "masked injured blind dead iron eastern foreign frozen raw leather priceless damaged false black white red blue "
-    "brown green tattooed"
+    "wooden golden silver woolen broken electric antique fake empty full torn portable secret "
+    "unknown unpaid royal military legal official anonymous stolen lost wounded armed "
+    "masked injured blind dead foreign frozen raw priceless damaged false black white red blue "
+    "brown green tattooed huge tiny terrible wonderful delicious brilliant ancient splendid magnificent unforgivable "
+    "gifted severe savage annual"
 )
 """Adjectives without degrees."""

@@ -69,8 +69,8 @@ def build_finite(w: Writer, verb: Verb, rest: tuple[Tree, ...], agreement: int, 
     """Return the verb phrase of a finite clause."""
     if (
         pattern == SIMPLE
-        or (verb.stative and verb is not BE and pattern in (PROGRESSIVE, MODAL))
-        or (verb is BE and pattern == PROGRESSIVE)
+        or (not verb.willed and verb is not BE and pattern in (PROGRESSIVE, MODAL))
+        or (verb is BE and (pattern == PROGRESSIVE or (pattern in (PERFECT, MODAL) and rest[0][0] != "VP")))
     ):
         return ("VP", (conjugate(w, verb, agreement), *rest))
     if pattern == MODAL:
@@ -90,7 +90,7 @@ def build_finite(w: Writer, verb: Verb, rest: tuple[Tree, ...], agreement: int, 
 
 def negate(w: Writer, auxiliary: Tree, *rest: Tree) -> Tree:
     """Return the verb phrase of an auxiliary, its negation and the rest."""
-    if w.random() < 0.6 and auxiliary in _SHORT_NEGATIVES:
+    if auxiliary in _SHORT_NEGATIVES and (w.random() < 0.6 or auxiliary[1] == "can"):
         return ("VP", (_SHORT_NEGATIVES[auxiliary], _NT, *rest))
     return ("VP", (auxiliary, NOT, *rest))
 

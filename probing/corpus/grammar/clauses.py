@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from functools import cache, partial
 from typing import NamedTuple
 
 from probing.corpus.grammar.auxiliaries import (
     COSTS,
+    NEGATIVE,
+    PROGRESSIVE,
+    SIMPLE,
     build_finite,
     build_gerund,
     build_infinitive,
@@ -14,9 +17,9 @@ from probing.corpus.grammar.auxiliaries import (
     conjugate,
     contract,
 )
-from probing.corpus.grammar.lexicon import ANYONE, PERSONS, WHEN, Choice, weigh, zipf_leaves
+from probing.corpus.grammar.lexicon import ANYONE, IT, PERSONS, WHEN, Choice, weigh, zipf_leaves
 from probing.corpus.grammar.nominals import say_noun_phrase
-from probing.corpus.grammar.phrases import CHAIN, DEEP, LISTS, Nominal, Writer, refer
+from probing.corpus.grammar.phrases import CHAIN, DEEP, LISTS, Nominal, Writer, count, refer
 from probing.corpus.grammar.predicates import (
     Kind,
     Predicate,
@@ -34,41 +37,22 @@ from probing.corpus.grammar.predicates import (
 )
 from probing.corpus.grammar.verbs import (
     BE,
-    GROUPS_BY_OBJECT,
-    GROUPS_BY_SUBJECT,
     HABITS,
-    INTRANSITIVES,
     ORDERS,
     PERCEPTION,
-    PREPOSITIONALS,
+    SCENES,
     STATES,
     TELLING,
     WISHES,
-    inflect_all,
-    zipf_verbs,
 )
 from probing.corpus.readers import Tree
 
-_EFFORTS = zipf_verbs("try agree refuse plan decide")
-"""Verbs that may follow a verb of wishing: `hoped to try to sleep`, but not `hoped to want to sleep`."""
-_IDLE_WISHES = frozenset(inflect_all("want* need* hope promise"))
-_ACTIVITIES: Choice[Kind] = weigh({act_on: 4.0, go: 2.0})
 _THAT: Tree = ("IN", "that")
 _EAGER = zipf_leaves("JJ", "happy ready eager glad afraid proud willing")
-_CERTAIN = zipf_leaves("JJ", "sure certain afraid glad aware")
+_CERTAIN = zipf_leaves("JJ", "sure certain aware")
 
-_LINKS = zipf_leaves("IN", "while before after until although")
-
-SUBJECTS = weigh(
-    {"person": 34.0, "kin": 4.0, "parent": 3.0}
-    | dict.fromkeys(sorted(PERSONS - {"person", "kin", "parent"}), 3.0)
-    | {"pet": 3.0, "wildlife": 2.0, "beast": 2.0, "insect": 1.5, "cattle": 1.0, "mount": 1.0}
-    | {"car": 1.5, "storm": 1.5, "plan": 1.5, "boat": 1.0, "tale": 1.0, "show": 1.0, "contest": 1.0, "party": 1.0}
-    | dict.fromkeys(
-        ["device", "plant", "tree", "clothing", "jewel", "part", "opening", "illness", "battle", "aircraft"], 0.5
-    )
-    | dict.fromkeys(["error", "lecture", "fruit", "dish", "building", "body", "drink", "pastry", "vegetable"], 0.5)
-)
+ANY, EVENT, ACTION = range(3)
+"""Choices of predicates: all of them, what happens at one time, what one does on purpose."""
 
 
 class Clause(NamedTuple):
@@ -105,45 +89,52 @@ def _say_that(w: Writer, room: int, *, always: bool = False) -> Tree:
 
 def wish(w: Writer, sense: str, room: int) -> Predicate:
     """Return a predicate like `wanted to sleep`."""
-    verb, rest = choose_predicate(w, sense, room - 2)
-    if verb in _IDLE_WISHES and rest[0][0] == "S":
-        verb = _EFFORTS(w.random)
-    return WISHES(w.random), (build_infinitive(verb, rest),)
+    w.dated = False
+    return WISHES(w.random), (build_infinitive(*choose_predicate(w, sense, room - 2, ACTION)),)
 
 
 def command(w: Writer, sense: str, room: int) -> Predicate:
     """Return a predicate like `asked her to sleep`."""
+    w.dated = False
     size = 1 if room < 8 or w.style >= DEEP else 2
     person = say_noun_phrase(w, _LISTENERS(w.random), size, obj=True)
-    return ORDERS(w.random), (person.tree, build_infinitive(*choose_predicate(w, "person", room - size - 2)))
+    return ORDERS(w.random), (person.tree, build_infinitive(*choose_predicate(w, "person", room - size - 2, ACTION)))
+
+
+def _do_something(w: Writer, sense: str, room: int) -> Predicate:
+    """Return a predicate for what one does on purpose, without a clause inside."""
+    kind = act_on if sense in w.scene.by_subject and w.random() < 0.7 else go
+    verb, rest = kind(w, sense, room)
+    return (verb, rest) if verb.willed else _do_something(w, sense, room)
 
 
 def keep_doing(w: Writer, sense: str, room: int) -> Predicate:
     """Return a predicate like `started singing`."""
-    verb, rest = _ACTIVITIES(w.random)(w, sense, max(room - 1, 2))
-    if verb.stative:
-        return WISHES(w.random), (build_infinitive(verb, rest),)
-    return HABITS(w.random), (build_gerund(verb, rest),)
-
-
-SEEN = weigh({"person": 4.0, "crook": 1.0, "pet": 1.0, "soldier": 1.0, "farmer": 1.0})
+    w.dated = False
+    return HABITS(w.random), (build_gerund(*_do_something(w, sense, max(room - 1, 2))),)
 
 
 def perceive(w: Writer, sense: str, room: int) -> Predicate:
     """Return a predicate like `saw the dog sleeping in the garden`."""
-    seen = SEEN(w.random)
+    w.dated = False
+    seen = choose_person(w)
     size = 1 if room < 6 else 2
     subject = say_noun_phrase(w, seen, size, obj=True, lone=False)
-    verb, rest = (act_on if w.random() < 0.5 else go)(w, seen, room - 1 - size)
-    if verb.stative:
-        verb, rest = go(w, seen, room - 1 - size)
+    verb, rest = _do_something(w, seen, room - 1 - size)
     return PERCEPTION(w.random), (("S", (subject.tree, ("VP", (verb.gerund, *rest)))),)
+
+
+def choose_person(w: Writer) -> str:
+    """Return the sense of a person who takes part in the scene."""
+    sense = w.scene.subjects(w.random)
+    return sense if sense in PERSONS else choose_person(w)
 
 
 def be_eager(w: Writer, sense: str, room: int) -> Predicate:
     """Return a predicate like `was happy to see the king` or `was sure that the king slept`."""
     if w.random() < 0.5:
-        inner = build_infinitive(*choose_predicate(w, sense, room - 3))
+        w.dated = False
+        inner = build_infinitive(*choose_predicate(w, sense, room - 3, ACTION))
         return BE, (("ADJP", (_EAGER(w.random), inner)),)
     return BE, (("ADJP", (_CERTAIN(w.random), _say_that(w, room - 2))),)
 
@@ -174,58 +165,63 @@ _PERSON_KINDS: Kinds = {
 _MAX_ROOM = 30
 
 
-def _other_kinds(sense: str) -> Kinds:
-    kinds: Kinds = {be_described: _PERSON_KINDS[be_described]}
-    if sense in INTRANSITIVES:
-        kinds[act] = (1, (5.0, 10.0, 10.0, 10.0, 10.0))
-    if sense in GROUPS_BY_SUBJECT:
-        kinds[act_on] = (2, (40.0, 24.0, 24.0, 24.0, 10.0))
-    if sense in PREPOSITIONALS:
-        kinds[act_toward] = (3, (3.0, 6.0, 6.0, 6.0, 3.0))
-    if sense in GROUPS_BY_OBJECT:
-        kinds[undergo] = (2, (2.0, 9.0, 9.0, 9.0, 9.0))
-    return kinds
-
-
-def _tabulate(kinds: Kinds) -> list[list[Choice[Kind]]]:
-    """Return the choice of a kind of predicate for each style and room."""
-    return [
-        [
-            weigh({kind: weights[style] for kind, (least, weights) in kinds.items() if least <= max(room, 2)})
-            for room in range(_MAX_ROOM + 1)
-        ]
-        for style in range(CHAIN + 1)
-    ]
-
-
-_NEEDS: dict[Kind, Container[str]] = {
-    act: INTRANSITIVES,
-    act_on: GROUPS_BY_SUBJECT,
-    act_toward: PREPOSITIONALS,
-    act_with_particle: ANYONE,
-    give: ANYONE,
-    undergo: GROUPS_BY_OBJECT,
+_THING_KINDS: Kinds = {
+    be_described: _PERSON_KINDS[be_described],
+    act: (1, (5.0, 10.0, 10.0, 10.0, 10.0)),
+    act_on: (2, (40.0, 24.0, 24.0, 24.0, 10.0)),
+    act_toward: (3, (3.0, 6.0, 6.0, 6.0, 3.0)),
+    undergo: (2, (4.0, 12.0, 12.0, 12.0, 12.0)),
 }
-"""Kind of predicate -> the senses of subjects that it can have; other kinds can have any."""
+_EVENTS: frozenset[Kind] = frozenset([act, act_on, act_with_particle])
+_ACTIONS: frozenset[Kind] = frozenset([act_on, go, stay, act_toward, act_with_particle, give, tell, command])
+_ALLOWED = {EVENT: _EVENTS, ACTION: _ACTIONS}
+_NESTING: frozenset[Kind] = frozenset([state, tell, wish, command, keep_doing, perceive, be_eager])
+MAX_NESTING = 2
 
 
-def _choose_kinds(sense: str) -> Kinds:
-    """Return the kinds of predicates for a sense; persons of a trade mostly do what is theirs to do."""
-    kinds = _PERSON_KINDS if sense in PERSONS else _other_kinds(sense)
-    return {kind: entry for kind, entry in kinds.items() if kind not in _NEEDS or sense in _NEEDS[kind]}
+@cache
+def _weigh_kinds(
+    scene: str, sense: str, style: int, room: int, choice: int, nest: bool, placed: bool, timed: bool
+) -> Choice[Kind]:
+    """Return the choice of a kind of predicate that suits a subject of a sense."""
+    setting = SCENES[scene]
+    needs: dict[Kind, bool] = {
+        act: sense in setting.intransitives and not (choice == EVENT and sense in ANYONE),
+        act_on: sense in setting.by_subject,
+        act_toward: sense in setting.prepositionals,
+        undergo: sense in setting.by_object,
+        act_with_particle: sense in ANYONE and setting.particles is not None,
+        go: not placed,
+        stay: not placed,
+        be_somewhere: not placed,
+        be_described: not timed or not (sense in setting.by_object or sense in PERSONS),
+        give: sense in ANYONE and setting.gifts is not None,
+    }
+    kinds = {
+        kind: weights[style]
+        for kind, (least, weights) in (_PERSON_KINDS if sense in PERSONS else _THING_KINDS).items()
+        if least <= max(room, 2)
+        and needs.get(kind, True)
+        and (choice == ANY or kind in _ALLOWED[choice])
+        and (nest or kind not in _NESTING)
+    }
+    if not sum(kinds.values()):
+        kinds = {go: 1.0} if sense in PERSONS else {undergo: 1.0} if needs[undergo] else {act: 1.0}
+    return weigh(kinds)
 
 
-_KINDS = {sense: _tabulate(_choose_kinds(sense)) for sense in SUBJECTS.items}
-
-
-def choose_predicate(w: Writer, sense: str, room: int) -> Predicate:
+def choose_predicate(w: Writer, sense: str, room: int, choice: int = ANY) -> Predicate:
     """Return a random predicate that suits a subject of a sense."""
     room = max(room, 1)
-    kinds = _KINDS[sense][w.style][min(room, _MAX_ROOM)]
-    kind = kinds(w.random)
-    if w.eventful and kind is be_described:
-        kind = kinds(w.random)
-    return kind(w, sense, room)
+    while True:
+        nest = w.nesting < MAX_NESTING
+        kind = _weigh_kinds(w.scene.name, sense, w.style, min(room, _MAX_ROOM), choice, nest, w.placed, w.timed)(
+            w.random
+        )
+        w.nesting += kind in _NESTING
+        verb, rest = kind(w, sense, room)
+        if choice != ACTION or verb.willed or kind in _NESTING:
+            return verb, rest
 
 
 def say_clause(
@@ -234,45 +230,67 @@ def say_clause(
     *,
     subject: Nominal | None = None,
     sense: str | None = None,
-    kinds: Choice[Kind] | None = None,
+    kind: Kind | None = None,
+    choice: int = ANY,
     lone: bool = True,
     least: int = 1,
 ) -> Clause:
     """Return a finite clause.
 
     lone: allow a single name or bare noun as the subject; least: smallest number of tokens of the subject;
-    kinds: kinds of predicates to choose from, with a person as the subject.
+    kind: the kind of predicate, or else `choice` says which are allowed.
     """
     random = w.random
     if subject is None:
-        if kinds is not None:
-            sense = "person"
-        elif sense is None:
-            if room > 3 and least == 1 and random() < 0.03:
+        if sense is None:
+            if choice == ANY and kind is None and room > 3 and least == 1 and lone and random() < 0.03:
                 return _say_there(w, room)
-            sense = SUBJECTS(random)
+            sense = w.scene.subjects(random)
+            while choice == EVENT and sense not in w.scene.by_subject and sense not in w.scene.intransitives:
+                sense = w.scene.subjects(random)
         size = max(_share_subject(w, room), least)
         subject = say_noun_phrase(w, sense, size, lone=lone)
-        room -= size
+        size = count(subject.tree)
     else:
-        sense = sense or "person"
-        room -= 1
+        sense, size = sense or "person", 1
+    room -= size
     w.owner = subject.pronoun
-    tail: tuple[Tree, ...] = ()
-    if room > 8 and random() < _LINK_CHANCES[w.style]:
-        size = 5 + int(random() * (room - 8))
-        room -= size
-        tail = (say_adverbial(w, size, subject, sense),)
-    pattern = choose_pattern(w, room)
-    kind = choose_predicate if kinds is None else kinds(random)
-    verb, rest = kind(w, sense, max(room - COSTS[pattern], 4 if kinds else 1))
-    if verb is BE or verb.stative:
-        tail = ()
-    predicate = build_finite(w, verb, rest + tail, subject.agreement, pattern)
+    pattern = SIMPLE if choice == EVENT or kind is not None else choose_pattern(w, room)
+    if pattern == PROGRESSIVE and sense not in PERSONS:
+        pattern = SIMPLE
+    w.timed |= pattern == PROGRESSIVE and not w.past
+    linked = _share_adverbial(w, room) if choice == ANY and kind is None and sense in PERSONS else 0
+    if pattern == NEGATIVE:
+        linked = 0
+    w.timed |= linked > 0
+    w.dated = w.past and pattern == SIMPLE
+    nesting = w.nesting
+    predicate_kind = kind or partial(choose_predicate, choice=choice)
+    space = max(room - linked - COSTS[pattern], 1)
+    verb, rest = predicate_kind(w, sense, space)
+    if _is_indefinite(subject) and rest and rest[0][0] == "ADJP":
+        verb, rest = predicate_kind(w, sense, space)
+    if linked and not verb.stative and w.nesting == nesting:
+        rest += (say_adverbial(w, linked, subject, sense),)
+    predicate = build_finite(w, verb, rest, subject.agreement, pattern)
     return Clause(subject, contract(w, subject, predicate))
 
 
-_LINK_CHANCES = (0.0, 0.0, 0.3, 0.25, 0.0)
+def _share_adverbial(w: Writer, room: int) -> int:
+    """Return the number of tokens for an adverbial clause after the predicate, or 0 for none."""
+    if room > 8 and w.nesting == 0 and w.random() < _LINK_CHANCES[w.style] * room:
+        return 5 + int(w.random() * (room - 8))
+    return 0
+
+
+def _is_indefinite(subject: Nominal) -> bool:
+    """Return whether a subject begins with `a`, so that a mere state is said of it rarely."""
+    first = subject.tree[1][0]
+    return first[0] == "DT" and first[1] in ("a", "an")
+
+
+_LINK_CHANCES = (0.0, 0.0, 0.03, 0.025, 0.0)
+"""Chance of an adverbial clause after the predicate, for each token of the room."""
 
 
 def _share_subject(w: Writer, room: int) -> int:
@@ -296,14 +314,25 @@ def _say_there(w: Writer, room: int) -> Clause:
     return Clause(there, ("VP", (conjugate(w, BE, noun.agreement), noun.tree, place)))
 
 
+_MOODS = zipf_leaves("JJ", "tired hungry thirsty ill nervous")
+_ALTHOUGH: Tree = ("IN", "although")
+_LINKS = zipf_leaves("IN", "while before after")
+_ORDERED_LINKS = zipf_leaves("IN", "before after")
+
+
 def say_adverbial(w: Writer, room: int, about: Nominal | None = None, sense: str = "person") -> Tree:
-    """Return an adverbial clause, often about the same subject: `because she was old`."""
-    subject = None
-    if about is not None and w.random() < 0.5:
-        subject = refer(about.pronoun)
-    else:
-        sense = SUBJECTS(w.random)
-    eventful, w.eventful = w.eventful, True
-    clause = say_clause(w, room - 1, subject=subject, sense=sense if subject else None)
-    w.eventful = eventful
+    """Return an adverbial clause, often about the same subject: `although she was tired`."""
+    if about is None or about.pronoun == IT:
+        return link_event(w, say_clause(w, room - 1, choice=EVENT))
+    subject = refer(about.pronoun)
+    if w.random() < 0.4:
+        mood = build_finite(w, BE, (("ADJP", (_MOODS(w.random),)),), subject.agreement)
+        return ("SBAR", (_ALTHOUGH, Clause(subject, mood).tree))
+    return link_event(w, say_clause(w, room - 1, subject=subject, sense=sense, choice=EVENT), again=True)
+
+
+def link_event(w: Writer, clause: Clause, *, again: bool = False) -> Tree:
+    """Return an adverbial clause of time, like `when the king slept`; `again` if both clauses have one subject."""
+    if again:
+        return ("SBAR", (_ORDERED_LINKS(w.random), clause.tree))
     return ("SBAR", (WHEN if w.random() < 0.25 else _LINKS(w.random), clause.tree))

@@ -9,30 +9,39 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from random import Random
 
-from probing.corpus.grammar.lexicon import HE, NOUN_LEMMAS, SHE, Choice, weigh
+from probing.corpus.grammar.lexicon import HE, NOUN_LEMMAS, PEOPLE, SHE, Choice, weigh
 from probing.corpus.grammar.phrases import CHAIN, DEEP, FLAT, LISTS, MIXED, Writer
-from probing.corpus.grammar.sentences import SENTENCES
-from probing.corpus.grammar.verbs import VERB_LEMMAS
+from probing.corpus.grammar.sentences import LONG_SENTENCES, SENTENCES
+from probing.corpus.grammar.verbs import SCENES, VERB_LEMMAS, Scene
 from probing.corpus.lengths import MAX_LENGTH, MIN_LENGTH
 from probing.corpus.readers import ParsedSentence, Tree
 
-GRAMMAR_VERSION = 2
+GRAMMAR_VERSION = 3
 """Version of the grammar; it changes whenever the same seed makes other sentences, since cached data depends on it."""
 
 LEMMAS = NOUN_LEMMAS | VERB_LEMMAS
 """Form of a noun, adjective or full verb -> its lemma."""
 
+_NAMES = frozenset(leaf[1] for leaf, _ in PEOPLE.items)
+_SCENES: Choice[Scene] = Choice(SCENES.values(), [len(scene.groups) ** 0.5 for scene in SCENES.values()])
+_LONG_LENGTH = 26
 _LENGTHS: Choice[int] = Choice(
-    range(MIN_LENGTH, MAX_LENGTH + 2), [7.0] * 4 + [6.0] * 4 + [4.0] * 4 + [2.2] * 4 + [1.6] * 5 + [10.0] * 4
+    range(MIN_LENGTH, MAX_LENGTH + 14),
+    [9.0] * 4 + [6.0] * 4 + [6.0] * 4 + [8.0] * 4 + [16.0] * 5 + [30.0] * 16,
 )
-_SHORT = weigh({LISTS: 5.0, FLAT: 20.0, MIXED: 25.0, DEEP: 25.0, CHAIN: 25.0})
-_MIDDLE = weigh({LISTS: 15.0, FLAT: 20.0, MIXED: 25.0, DEEP: 30.0, CHAIN: 10.0})
-_LONG = weigh({LISTS: 30.0, FLAT: 25.0, MIXED: 22.0, DEEP: 22.0, CHAIN: 1.0})
-_STYLES = [_SHORT if length < 10 else _MIDDLE if length < 16 else _LONG for length in range(MAX_LENGTH + 2)]
+"""Choice of the length to aim at: sentences often turn out shorter."""
+_SHORT = weigh({LISTS: 5.0, FLAT: 14.0, MIXED: 16.0, DEEP: 27.0, CHAIN: 38.0})
+_MIDDLE = weigh({LISTS: 8.0, FLAT: 7.0, MIXED: 3.0, DEEP: 46.0, CHAIN: 36.0})
+_LONG = weigh({LISTS: 34.0, FLAT: 25.0, MIXED: 1.0, DEEP: 26.0, CHAIN: 14.0})
+_LONGEST = weigh({LISTS: 10.0, FLAT: 20.0, MIXED: 50.0, DEEP: 20.0})
+_STYLES = [
+    _SHORT if length < 10 else _MIDDLE if length < 16 else _LONG if length < _LONG_LENGTH else _LONGEST
+    for length in range(MAX_LENGTH + 14)
+]
 """Choice of the style by length: long sentences are more often flat and short ones deep, so that depth does not
 follow from length."""
 
-_PLURALITIES = [1.0 if length < 12 else 0.85 if length < 15 else 0.62 for length in range(MAX_LENGTH + 2)]
+_PLURALITIES = [1.0 if length < 12 else 0.85 if length < 15 else 0.62 for length in range(MAX_LENGTH + 14)]
 """Factor of the probability of a plural by length."""
 
 
@@ -48,21 +57,34 @@ def _generate(random: Callable[[], float]) -> Iterator[ParsedSentence]:
         length = _LENGTHS(random)
         writer.style = _STYLES[length](random)
         writer.past = random() < 0.42
-        writer.plain = writer.timed = writer.eventful = False
+        writer.scene = _SCENES(random)
+        writer.nesting = 0
+        writer.plain = writer.timed = writer.placed = writer.dated = False
         writer.owner = HE if random() < 0.5 else SHE
         writer.plurality = _PLURALITIES[length]
-        tree = _capitalize(SENTENCES(random)(writer, length))
+        kinds = SENTENCES if length < _LONG_LENGTH else LONG_SENTENCES
+        tree = _capitalize(kinds(random)(writer, length))
         tags: list[str] = []
         tokens: list[str] = []
         _collect(tree, tags, tokens)
-        if MIN_LENGTH <= len(tokens) <= MAX_LENGTH and not _repeats(tokens):
+        least = MIN_LENGTH if length < _LONG_LENGTH else _LONG_LENGTH
+        if least <= len(tokens) <= MAX_LENGTH and not _repeats(tokens) and not _clashes(tokens):
             yield ParsedSentence(tuple(tokens), tuple(tags), ("ROOT", (tree,)))
 
 
 def _repeats(tokens: list[str]) -> bool:
-    """Return whether a noun, adjective or full verb occurs twice, in any form."""
-    lemmas = [LEMMAS[token] for token in tokens if token in LEMMAS]
+    """Return whether a name, or any form of a noun, adjective or full verb, occurs twice."""
+    lemmas = [LEMMAS.get(token, token) for token in tokens if token in LEMMAS or token in _NAMES]
     return len(set(lemmas)) < len(lemmas)
+
+
+def _clashes(tokens: list[str]) -> bool:
+    """Return whether a speaker or hearer is mentioned as subject and as object: `I helped me`."""
+    words = {token.lower() for token in tokens}
+    return bool(words & _SPEAKER and words & {"me", "us"}) or sum(token.lower() == "you" for token in tokens) > 1
+
+
+_SPEAKER = frozenset(["i", "we", "my", "our"])
 
 
 def _capitalize(tree: Tree) -> Tree:

@@ -94,7 +94,19 @@ ANYONE = ("person", "kin", "parent")
 MASS = frozenset(nouns.MASS)
 """Senses of nouns without a plural."""
 _TITLES = {"Mr.": HE, "Mrs.": SHE, "Doctor": None, "Miss": SHE, "Professor": None}
-_RARELY_PLURAL = ["parent", "body", "storm", "battle", "debt", "pay", "building", "party", "instrument", "occasion"]
+_RARELY_PLURAL = [
+    "parent",
+    "body",
+    "storm",
+    "battle",
+    "debt",
+    "pay",
+    "building",
+    "party",
+    "instrument",
+    "occasion",
+    "structure",
+]
 
 
 def _noun(sense: str, entry: str) -> Noun:
@@ -116,14 +128,17 @@ def _spot(entry: str) -> tuple[Tree, Noun]:
 
 SPOTS = {sense: zipf([_spot(entry) for entry in words.split()]) for sense, words in nouns.SPOTS.items()}
 """Sense of a place -> prepositions and nouns."""
+PORTABLE = frozenset(["top", "luggage", "basket", "cup"])
+"""Senses of places that are things themselves."""
 NOUNS = {
     sense: zipf([_noun(sense, entry) for entry in words.split()], shift=12.0)
     for sense, words in (nouns.PEOPLE | nouns.THINGS | nouns.MASS).items()
 } | {sense: zipf([noun for _, noun in choice.items]) for sense, choice in SPOTS.items()}
 PLURAL_CHANCES = (
     dict.fromkeys(NOUNS, 0.5)
-    | dict.fromkeys(SPOTS, 0.08)
+    | dict.fromkeys(SPOTS.keys() - PORTABLE, 0.0)
     | dict.fromkeys(_RARELY_PLURAL, 0.25)
+    | dict.fromkeys(["car", "boat", "aircraft", "contest", "stronghold"], 0.15)
     | dict.fromkeys([*MASS, "parent"], 0.0)
 )
 ADJECTIVES = {sense: zipf([_adjective(word) for word in words.split()]) for sense, words in ADJECTIVE_LISTS.items()}
@@ -150,7 +165,6 @@ MONTHS = zipf(list_leaves("NNP", nouns.MONTHS))
 NUMBERS = zipf(list_leaves("CD", nouns.NUMBERS), shift=1.0)
 UNITS = zipf_leaves("NNS", "days weeks years months hours minutes")
 """Units of time."""
-YEARS: Choice[Tree] = zipf([("CD", str(year)) for year in range(2012, 1932, -2)], shift=12.0)
 
 NOUN_LEMMAS = {
     leaf[1]: noun.singular[1]

@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from probing.corpus.grammar.lexicon import ADJECTIVES, MASS, NOUNS, NUMBERS, PLURAL_CHANCES, THE, Noun
-from probing.corpus.grammar.nominals import MODIFIERS, locate
+from probing.corpus.grammar.nominals import extend
 from probing.corpus.grammar.phrases import Nominal, Writer, name_person, remember
 from probing.corpus.readers import Tree
-
-
-class Novelty(NamedTuple):
-    """A noun phrase that mentions something for the first time."""
-
-    sense: str
-    noun: Noun
-    plural: bool
-    phrase: Nominal
 
 
 def define(w: Writer, sense: str, room: int, noun: Noun | None = None, *, plural: bool | None = None) -> Nominal:
@@ -26,13 +15,8 @@ def define(w: Writer, sense: str, room: int, noun: Noun | None = None, *, plural
         plural = sense not in MASS and w.random() < 0.48 * w.plurality
     leaf = noun.plural if plural else noun.singular
     adjective = (ADJECTIVES[sense](w.random).leaf,) if room > 2 and w.random() < 0.7 else ()
-    phrase = _extend(w, ("NP", (THE, *adjective, leaf)), sense, room)
-    return Nominal(phrase, *remember(w, noun, plural))
-
-
-def _extend(w: Writer, phrase: Tree, sense: str, room: int) -> Tree:
-    """Return a noun phrase, with a place after it if there is room."""
-    return ("NP", (phrase, locate(w, room - 3, MODIFIERS[sense]))) if room > 6 else phrase
+    phrase: Tree = ("NP", (THE, *adjective, leaf))
+    return Nominal(extend(w, phrase, sense, room - 3) if room > 6 else phrase, *remember(w, noun, plural))
 
 
 def name_two(w: Writer) -> tuple[Nominal, Nominal]:
@@ -53,14 +37,13 @@ def define_two(w: Writer, first: int, second: int) -> tuple[Nominal, Nominal]:
     return define(w, "person", first, one, plural=plural), define(w, "person", second, other, plural=plural)
 
 
-def introduce(w: Writer, sense: str, room: int) -> Novelty:
-    """Return a first mention, like `a ring` or `two golden rings on the table`."""
+def introduce(w: Writer, sense: str, room: int) -> Nominal:
+    """Return a first mention, like `a ring` or `two golden rings`."""
     noun = NOUNS[sense](w.random)
     plural = w.random() < PLURAL_CHANCES[sense] * w.plurality
-    adjective = ADJECTIVES[sense](w.random) if room > 2 else None
+    adjective = ADJECTIVES[sense](w.random) if room > 2 and w.random() < 0.5 else None
     determiner = NUMBERS(w.random) if plural else adjective.article if adjective else noun.article
     if sense in MASS:
         determiner = ("DT", "some")
     children = (determiner, *((adjective.leaf,) if adjective else ()), noun.plural if plural else noun.singular)
-    phrase = _extend(w, ("NP", children), sense, room)
-    return Novelty(sense, noun, plural, Nominal(phrase, *remember(w, noun, plural)))
+    return Nominal(("NP", children), *remember(w, noun, plural))

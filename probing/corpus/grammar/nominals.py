@@ -16,12 +16,16 @@ from probing.corpus.grammar.lexicon import (
     MASS,
     NOUNS,
     PERSONS,
+    PORTABLE,
     SPOTS,
     THE,
     THEY,
+    TO,
     WHO,
     Choice,
+    Noun,
     weigh,
+    zipf,
     zipf_leaves,
 )
 from probing.corpus.grammar.phrases import (
@@ -41,7 +45,7 @@ from probing.corpus.grammar.phrases import (
     say_shortest,
     tell_time,
 )
-from probing.corpus.grammar.verbs import BE, GROUPS_BY_OBJECT, GROUPS_BY_SUBJECT, INTRANSITIVES, POSTURE, VerbGroup
+from probing.corpus.grammar.verbs import BE, POSTURE, VerbGroup
 from probing.corpus.readers import Tree
 
 Place = tuple[Tree | None, str]
@@ -61,80 +65,73 @@ def _places(text: str) -> Choice[Place]:
 
 
 _PERSON = _places("from city 1")
-PLACES = _places("home 3, garden 3, town 3, shop 2, wood 1, shore 2, in city 3")
-"""Places for anyone."""
-GOALS = _places(
-    "into home 3, into wood 2, through garden 2, through town 2, across field 2, toward shore 1, into shop 2"
-)
-MODIFIERS = (
-    dict.fromkeys(sorted(PERSONS), _PERSON)
-    | {
-        sense: _places(text)
-        for sense, text in {
-            "pet": "home 2, garden 2",
-            "cattle": "barn 4",
-            "mount": "barn 4",
-            "beast": "wood 3, zoo 2",
-            "wildlife": "wood 2, zoo 3",
-            "insect": "garden 3",
-            "vegetable": "basket 3, field 1",
-            "fruit": "basket 3, garden 1",
-            "pastry": "basket 2, top 2",
-            "dish": "top 2, basket 1",
-            "clothing": "luggage 4",
-            "jewel": "luggage 2, shop 2",
-            "art": "gallery 3, of royal 3",
-            "statue": "gallery 2, of royal 2",
-            "letter": "from kin 3, from city 2",
-            "book": "about battle 2, about royal 2, about beast 2, about tree 1",
-            "paper": "top 2, luggage 1",
-            "car": "road 3, shed 1",
-            "boat": "port 3, sea 1",
-            "aircraft": "airfield 3",
-            "tool": "shed 3",
-            "implement": "shed 3",
-            "vessel": "top 3",
-            "container": "home 2",
-            "furniture": "home 2, bureau 1",
-            "part": "of building 3, of car 1",
-            "opening": "of building 3",
-            "device": "study 2, bureau 2",
-            "plant": "garden 3",
-            "tree": "wood 2, garden 2",
-            "instrument": "from city 2, stage 1",
-            "music": "about kin 2, about battle 1",
-            "problem": "study 2",
-            "plan": "of clerk 2, of royal 1",
-            "tale": "about royal 2, about kin 2, about crook 1",
-            "error": "of clerk 2, of medic 1",
-            "contest": "arena 2, in city 2",
-            "battle": "front 2, for stronghold 1",
-            "party": "town 2, in city 1, court 1",
-            "show": "stage 3, in city 1",
-            "lecture": "study 3, about battle 1, about insect 1",
-            "illness": "of patient 2",
-            "debt": "of farmer 1, of kin 1",
-            "pay": "of clerk 2, of officer 1",
-            "peak": "near city 1",
-            "crossing": "near city 1",
-            "building": "town 2, in city 2",
-            "room": "of building 2",
-            "storm": "shore 2, sea 1",
-            "body": "of patient 2",
-            "stronghold": "shore 1",
-            "drink": "cup 3",
-            "money": "luggage 2",
-            "fabric": "shop 2",
-            "crop": "field 2",
-        }.items()
-    }
-    | dict.fromkeys(SPOTS, _places("of kin 1, of clerk 1"))
-)
+MODIFIERS = dict.fromkeys(sorted(PERSONS), _PERSON) | {
+    sense: _places(text)
+    for sense, text in {
+        "pet": "from city 1",
+        "cattle": "barn 4",
+        "mount": "barn 4",
+        "beast": "wood 3, zoo 2",
+        "wildlife": "wood 2, zoo 3",
+        "insect": "garden 3",
+        "vegetable": "from city 1",
+        "fruit": "from city 1",
+        "pastry": "basket 2, top 2",
+        "dish": "top 2, basket 1",
+        "clothing": "from city 1",
+        "jewel": "of royal 1",
+        "art": "gallery 2, of royal 3",
+        "statue": "gallery 2, of royal 2",
+        "letter": "from kin 3, from city 2",
+        "book": "about battle 2, about royal 2, about beast 2, about tree 1",
+        "paper": "top 2, luggage 1",
+        "car": "road 3",
+        "boat": "from city 1",
+        "aircraft": "airfield 3",
+        "tool": "from city 1",
+        "implement": "from city 1",
+        "vessel": "top 3",
+        "container": "in room 2",
+        "furniture": "from city 1",
+        "part": "of car 1",
+        "structure": "of building 1",
+        "equipment": "barn 1",
+        "opening": "of building 3",
+        "device": "study 2",
+        "plant": "garden 3",
+        "tree": "wood 2",
+        "instrument": "from city 2",
+        "music": "about kin 2, about battle 1",
+        "problem": "of scholar 2",
+        "plan": "of clerk 2",
+        "tale": "about royal 2, about kin 2, about crook 1",
+        "error": "of crook 2",
+        "contest": "in city 2",
+        "battle": "for stronghold 1",
+        "party": "in city 1",
+        "show": "in city 1",
+        "lecture": "about battle 1, about insect 1, about tree 1",
+        "illness": "of patient 2",
+        "debt": "of clerk 1",
+        "pay": "of clerk 2",
+        "peak": "near city 1",
+        "crossing": "near city 1",
+        "building": "in city 2",
+        "room": "of building 2",
+        "storm": "shore 2",
+        "body": "of patient 2",
+        "stronghold": "near city 1",
+        "drink": "cup 3",
+        "money": "luggage 2",
+        "fabric": "from city 2",
+        "crop": "field 2",
+    }.items()
+}
 _THAT: Tree = ("WHNP", (("WDT", "that"),))
 _WHICH: Tree = ("WHNP", (("WDT", "which"),))
 _POSTURES = Choice(POSTURE.items[:3], [3.0, 3.0, 1.0])
 
-_UNLISTED = MASS | {"kin", "parent", "body", "occasion"}
+_UNLISTED = MASS | {"kin", "parent", "body", "car", "boat", "aircraft", "contest", "battle"}
 """Senses without lists."""
 Extension = Callable[[Writer, str, int], Nominal]
 """Function that makes a long noun phrase of a sense and a room."""
@@ -161,81 +158,114 @@ def say_noun_phrase(w: Writer, sense: str, room: int, *, obj: bool = False, lone
     return choice(w.random)(w, sense, room)
 
 
-def locate(w: Writer, room: int, places: Choice[Place] | Choice[str] = PLACES) -> Tree:
+def locate(w: Writer, room: int, places: Choice[Place] | Choice[str]) -> Tree:
     """Return a prepositional phrase of place; `places` are senses, with or without prepositions."""
     place = places(w.random)
     preposition, sense = (None, place) if isinstance(place, str) else place
-    room = max(room - 1, 2)
     if sense not in SPOTS:
-        return ("PP", (preposition or ("IN", "near"), say_noun_phrase(w, sense, room, obj=True).tree))
+        return ("PP", (preposition or ("IN", "near"), say_noun_phrase(w, sense, max(room - 1, 2), obj=True).tree))
+    w.placed |= sense not in PORTABLE
     own, noun = SPOTS[sense](w.random)
-    phrase = describe(w, sense, min(room, 3), noun=noun).tree
-    if room > 4 and sense not in _INDOORS:
-        phrase = ("NP", (phrase, ("PP", (_NEAR(w.random), define(w, "building", min(room - 3, 3))))))
-    return ("PP", (preposition or own, phrase))
+    return ("PP", (preposition or own, _name_spot(w, sense, noun, room - 1)))
 
 
-def define(w: Writer, sense: str, room: int) -> Tree:
-    """Return a singular noun phrase with `the`."""
-    quality = (ADJECTIVES[sense](w.random).leaf,) if room > 2 else ()
-    return ("NP", (THE, *quality, NOUNS[sense](w.random).singular))
+def _name_spot(w: Writer, sense: str, noun: Noun, room: int) -> Tree:
+    quality = (ADJECTIVES[sense](w.random).leaf,) if room > 2 and w.random() < 0.5 else ()
+    spot: Tree = ("NP", (THE, *quality, noun.singular))
+    if room > 4 and sense in _OUTDOORS and w.style > FLAT:
+        landmark = NOUNS["building"](w.random)
+        spot = ("NP", (spot, ("PP", (_NEAR(w.random), ("NP", (THE, landmark.singular))))))
+    return spot
 
 
-_INDOORS = frozenset(["top", "luggage", "basket", "cup", "front"])
+def approach(w: Writer, room: int) -> Tree:
+    """Return a prepositional phrase of direction, like `to the old garden`."""
+    w.placed = True
+    sense = w.scene.places(w.random)
+    _, noun = SPOTS[sense](w.random)
+    return ("PP", (TO if w.random() < 0.8 else _TOWARD, _name_spot(w, sense, noun, room - 1)))
+
+
+_TOWARD: Tree = ("IN", "toward")
+_OUTDOORS = frozenset(["garden", "field", "town", "shop", "shore", "barn", "road"])
 _NEAR = zipf_leaves("IN", "near behind beside")
 
 
 def _modify(w: Writer, sense: str, room: int) -> Nominal:
     size = 3 if room > 6 and w.random() < 0.6 else 2
     head = describe(w, sense, size)
-    if sense in PERSONS and head.agreement == SINGULAR and w.random() < 0.5:
-        dress = describe(w, "clothing", min(max(room - size - 1, 3), 3), plural=False, indefinite=True).tree
+    if sense in PERSONS - _UNMODIFIED and head.agreement == SINGULAR and w.random() < 0.5:
+        dress = describe(w, "clothing", 3, plural=False, indefinite=True, noun=_OUTER_CLOTHING(w.random)).tree
         return head._replace(tree=("NP", (head.tree, ("PP", (("IN", "in"), dress)))))
-    return head._replace(tree=("NP", (head.tree, locate(w, room - size, MODIFIERS[sense]))))
+    return head._replace(tree=extend(w, head.tree, sense, room - size))
+
+
+_OUTER_CLOTHING = zipf([
+    noun for noun in NOUNS["clothing"].items if noun.singular[1] in ("coat", "hat", "jacket", "sweater", "cape", "vest")
+])  # fmt: skip
+
+
+def extend(w: Writer, phrase: Tree, sense: str, room: int) -> Tree:
+    """Return a noun phrase with its typical modifier after it, unless that is a place and there is one already."""
+    if (
+        sense in _UNMODIFIED
+        or _is_owned(phrase)
+        or (w.placed and any(_is_place(place) for _, place in MODIFIERS[sense].items))
+    ):
+        return phrase
+    return ("NP", (phrase, locate(w, min(room, 4), MODIFIERS[sense])))
+
+
+def _is_owned(phrase: Tree) -> bool:
+    """Return whether a noun phrase begins with a possessive, so that nothing after it need say which one is meant."""
+    return phrase[1][0][0] == "PRP$"
+
+
+def _is_place(sense: str) -> bool:
+    return sense in SPOTS and sense not in PORTABLE
+
+
+_UNMODIFIED = frozenset(["kin", "parent", "body", "room", *SPOTS])
 
 
 def _coordinate(w: Writer, sense: str, room: int) -> Nominal:
     if sense == "person" and room < 6:
         first, second = name_person(w), name_with_title(w)
     else:
-        first = _pluralize(w, sense, room // 2)
-        second = _pluralize(w, sense, room - room // 2 - 1)
+        first = describe(w, sense, min(room // 2, 4), plural=True)
+        second = describe(w, sense, min(room - room // 2 - 1, 4), plural=True)
     return Nominal(("NP", (first.tree, AND, second.tree)), PLURAL, THEY)
-
-
-def _pluralize(w: Writer, sense: str, room: int) -> Nominal:
-    if room > 5:
-        head = describe(w, sense, 3, plural=True)
-        return Nominal(("NP", (head.tree, locate(w, room - 3, MODIFIERS[sense]))), PLURAL, THEY)
-    return describe(w, sense, room, plural=True)
 
 
 def _relate(w: Writer, sense: str, room: int) -> Nominal:
     size = 3 if room > 8 and w.random() < 0.5 else 2
     head = describe(w, sense, size)
+    if _is_owned(head.tree):
+        return head
     return head._replace(tree=("NP", (head.tree, relate(w, sense, head.agreement, room - size))))
 
 
 def relate(w: Writer, sense: str, agreement: int, room: int, *, bare: bool = True) -> Tree:
     """Return a relative clause for a noun of a sense; `bare` allows it without a relative pronoun."""
     random = w.random
-    if random() < 0.45 and sense in GROUPS_BY_OBJECT:
-        return _relate_object(w, sense, room, bare=bare)
-    opener = (WHO if random() < 0.8 else _THAT) if sense in PERSONS else _THAT if random() < 0.6 else _WHICH
     x = random()
-    if x < 0.62 and room > 3 and sense in GROUPS_BY_SUBJECT:
-        group = GROUPS_BY_SUBJECT[sense](random)
-        noun = say_noun_phrase(w, group.objects(random), room - 2, obj=True, lone=False)
+    acts = sense in w.scene.by_subject and room > 3
+    if sense in w.scene.by_object and (x < 0.45 or not acts):
+        group = w.scene.by_object[sense](random)
+        if PERSONS.issuperset(group.subjects):
+            return _relate_object(w, sense, group, room, bare=bare)
+    opener = (WHO if random() < 0.8 else _THAT) if sense in PERSONS else _THAT if random() < 0.6 else _WHICH
+    if acts and (x < 0.85 or w.placed):
+        group = w.scene.by_subject[sense](random)
+        noun = say_noun_phrase(w, group.objects(random), min(room - 2, 4), obj=True, lone=False)
         predicate = build_finite(w, group.verbs(random), (noun.tree,), agreement)
-    elif x < 0.8 and room > 3 and sense in PERSONS:
-        predicate = build_finite(w, _POSTURES(random), (locate(w, room - 2),), agreement)
-    elif x < 0.9 and room > 3 and sense in INTRANSITIVES:
-        predicate = build_finite(w, INTRANSITIVES[sense].verbs(random), (tell_time(w, room - 2),), agreement)
+    elif sense in PERSONS and room > 3 and not w.placed:
+        predicate = build_finite(w, _POSTURES(random), (locate(w, room - 2, w.scene.places),), agreement)
     else:
+        w.timed = w.placed = True
         quality = ADJECTIVES[sense](random)
-        degree = (VERY(random),) if room > 3 and quality.gradable else ()
-        state: Tree = ("ADJP", (*degree, quality.leaf))
-        predicate = build_finite(w, BE, (state,), agreement)
+        degree = (VERY(random),) if quality.gradable else ()
+        predicate = build_finite(w, BE, (("ADJP", (*degree, quality.leaf)),), agreement)
     return ("SBAR", (opener, ("S", (predicate,))))
 
 
@@ -245,34 +275,33 @@ def choose_agent(w: Writer, group: VerbGroup) -> str:
     return subjects[0] if len(subjects) == 1 or w.random() < 0.6 else subjects[int(w.random() * len(subjects))]
 
 
-def _relate_object(w: Writer, sense: str, room: int, *, bare: bool) -> Tree:
+def _relate_object(w: Writer, sense: str, group: VerbGroup, room: int, *, bare: bool) -> Tree:
     random = w.random
-    group = GROUPS_BY_OBJECT[sense](random)
     opener = _THAT if sense != "person" or random() < 0.6 else WHO
     tail: tuple[Tree, ...] = ()
     space = room - 2
     if space > 4 and random() < 0.7:
-        tail = (locate(w, 3, group.places) if group.places and random() < 0.5 else tell_time(w, 3),)
+        tail = (locate(w, 3, group.places),) if group.places and not w.placed and random() < 0.5 else tell_time(w, 3)
         space -= 3
-    subject = say_noun_phrase(w, choose_agent(w, group), 1 if random() < 0.4 else space, lone=False)
+    subject = say_noun_phrase(w, choose_agent(w, group), 1 if random() < 0.4 else min(space, 3), lone=False)
     clause: Tree = ("S", (subject.tree, build_finite(w, group.verbs(random), tail, subject.agreement)))
-    return ("SBAR", (clause,) if bare and room < 8 and random() < 0.4 else (opener, clause))
+    return ("SBAR", (clause,) if bare and sense not in PERSONS and room < 8 and random() < 0.3 else (opener, clause))
 
 
 def _describe_action(w: Writer, sense: str, room: int) -> Nominal:
     random = w.random
     head = describe(w, sense, 2)
-    if sense in PERSONS and random() < 0.4:
-        action: Tree = ("VP", (_POSTURES(random).gerund, locate(w, room - 3)))
-    elif sense in GROUPS_BY_SUBJECT and random() < 0.6:
-        group = GROUPS_BY_SUBJECT[sense](random)
-        verb = group.verbs(random)
-        if verb.stative:
-            return _modify(w, sense, room)
-        action = ("VP", (verb.gerund, say_noun_phrase(w, group.objects(random), room - 3, obj=True, lone=False).tree))
-    elif sense in GROUPS_BY_OBJECT:
-        group = GROUPS_BY_OBJECT[sense](random)
-        agent = say_noun_phrase(w, choose_agent(w, group), room - 4, obj=True)
+    if _is_owned(head.tree):
+        return head
+    if sense in PERSONS and not w.placed and random() < 0.4:
+        action: Tree = ("VP", (_POSTURES(random).gerund, locate(w, room - 3, w.scene.places)))
+    elif sense in PERSONS and sense in w.scene.by_subject and random() < 0.6:
+        group = w.scene.by_subject[sense](random)
+        noun = say_noun_phrase(w, group.objects(random), min(room - 3, 4), obj=True, lone=False)
+        action = ("VP", (group.verbs(random).gerund, noun.tree))
+    elif sense in w.scene.by_object and sense not in PERSONS:
+        group = w.scene.by_object[sense](random)
+        agent = say_noun_phrase(w, choose_agent(w, group), min(max(room - 4, 2), 4), obj=True)
         action = ("VP", (group.verbs(random).participle, ("PP", (("IN", "by"), agent.tree))))
     else:
         return _modify(w, sense, room)

@@ -22,6 +22,7 @@ from probing.corpus.grammar.lexicon import (
     PEOPLE,
     PERSONS,
     PLURAL_CHANCES,
+    PORTABLE,
     SHE,
     SPOTS,
     SURNAMES,
@@ -31,7 +32,6 @@ from probing.corpus.grammar.lexicon import (
     UNITS,
     WE,
     WEEKDAYS,
-    YEARS,
     YOU,
     Choice,
     Noun,
@@ -40,6 +40,7 @@ from probing.corpus.grammar.lexicon import (
     weigh,
     zipf_leaves,
 )
+from probing.corpus.grammar.verbs import SCENES
 from probing.corpus.readers import Tree
 
 LISTS, FLAT, MIXED, DEEP, CHAIN = range(5)
@@ -52,20 +53,38 @@ SINGULAR, PLURAL, FIRST = range(3)
 class Writer:
     """The random numbers, and the choices that are made once for a sentence."""
 
-    __slots__ = ("eventful", "owner", "past", "plain", "plurality", "random", "style", "timed")
+    __slots__ = (
+        "dated",
+        "nesting",
+        "owner",
+        "past",
+        "placed",
+        "plain",
+        "plurality",
+        "random",
+        "scene",
+        "style",
+        "timed",
+    )
 
     def __init__(self, random: Random) -> None:
         self.random = random
+        self.scene = next(iter(SCENES.values()))
+        """What the sentence is about."""
         self.style = MIXED
         self.past = True
         self.plurality = 1.0
         """Factor of the probability of a plural: lower for lengths at which lists, which are plural, are frequent."""
         self.timed = False
-        """Whether the sentence already has a phrase of time."""
+        """Whether there is a phrase of time already, or none fits."""
+        self.placed = False
+        """Whether there is a phrase of place already."""
+        self.dated = False
+        """Whether a date in the past suits the verb."""
+        self.nesting = 0
+        """Number of predicates with a clause inside, like `said that`."""
         self.plain = False
         """Whether coordination inside the clauses is forbidden."""
-        self.eventful = False
-        """Whether a clause tells when something happens, so that it has few states."""
         self.owner = HE
         """Pronoun of the latest subject, to which most possessives refer."""
 
@@ -91,51 +110,21 @@ _INDEFINITE: Tree = ("DT", "a")
 _POSSESSIVE: Tree = ("PRP$", "")
 _POSSESSIVE_WEIGHTS = {_POSSESSIVE: 16.0}
 _OTHER_OWNERS = weigh({HE: 4.0, SHE: 4.0, THEY: 3.0, ME: 5.0, WE: 3.0, YOU: 2.0})
-_OWNED = frozenset(
-    [
-        "kin",
-        "parent",
-        "pet",
-        "cattle",
-        "mount",
-        "clothing",
-        "jewel",
-        "letter",
-        "book",
-        "car",
-        "boat",
-        "tool",
-        "implement",
-        "container",
-        "furniture",
-        "device",
-        "plant",
-        "instrument",
-        "plan",
-        "body",
-        "pay",
-        "debt",
-        "home",
-        "room",
-        "garden",
-    ]
+_OWNED_SENSES = (
+    "kin parent pet cattle mount clothing jewel letter book car boat tool implement equipment container luggage "
+    "furniture device plant instrument plan body pay debt home room garden"
 )
+_OWNED = frozenset(_OWNED_SENSES.split())
 """Senses of what belongs to a person."""
-_SINGULAR_DETERMINERS: Choice[Tree] = weigh(
-    {THE: 32.0, _INDEFINITE: 30.0, ("DT", "this"): 7.0, ("DT", "every"): 4.0, ("DT", "each"): 2.0,
-     ("DT", "another"): 3.0, **_POSSESSIVE_WEIGHTS}
-)  # fmt: skip
+_SINGULAR_DETERMINERS: Choice[Tree] = weigh({THE: 38.0, _INDEFINITE: 34.0, ("DT", "this"): 5.0, **_POSSESSIVE_WEIGHTS})
 _NUMBER: Tree = ("CD", "")
 _LIST_WEIGHTS: dict[Tree, float] = {
-    THE: 30.0, ("DT", "these"): 8.0, ("DT", "those"): 5.0, ("JJ", "many"): 6.0, ("JJ", "several"): 6.0
+    THE: 36.0, ("DT", "these"): 5.0, ("DT", "those"): 4.0, ("JJ", "many"): 5.0, ("JJ", "several"): 6.0
 }  # fmt: skip
-_PLURAL_DETERMINERS: Choice[Tree] = weigh(
-    {**_LIST_WEIGHTS, ("DT", "some"): 6.0, _NUMBER: 14.0, ("DT", "both"): 2.0, **_POSSESSIVE_WEIGHTS}
-)
+_PLURAL_DETERMINERS: Choice[Tree] = weigh({**_LIST_WEIGHTS, ("DT", "some"): 6.0, _NUMBER: 14.0, **_POSSESSIVE_WEIGHTS})
 _LIST_DETERMINERS = weigh(_LIST_WEIGHTS)
 _MASS_DETERMINERS: Choice[Tree] = weigh({THE: 5.0, ("DT", "some"): 4.0})
 _BEFORE_NUMBERS = frozenset([THE, ("DT", "these"), ("DT", "those")])
-_SPOT_DETERMINERS: Choice[Tree] = weigh({THE: 30.0, _INDEFINITE: 4.0, ("DT", "this"): 2.0})
 VERY = zipf_leaves("RB", "very rather extremely")
 
 
@@ -168,14 +157,17 @@ def say_shortest(w: Writer, sense: str, *, obj: bool, lone: bool) -> Nominal:
     if sense in PERSONS:
         if lone and random() < 0.45:
             return name_person(w)
-        return refer((_PRONOUNS if lone else _MARKED_PRONOUNS)(random), obj=obj)
-    if not lone:
+        return refer((_PRONOUNS if lone and not obj else _MARKED_PRONOUNS)(random), obj=obj)
+    if not lone or sense == "body":
         return describe(w, sense, 2)
     if sense in MASS:
         noun = NOUNS[sense](random)
         return Nominal(("NP", (noun.singular,)), SINGULAR, IT)
-    if random() < (0.8 if obj else 0.45):
+    x = random()
+    if x < 0.1:
         return refer(IT if random() < 0.6 else THEY, obj=obj)
+    if x < 0.65:
+        return describe(w, sense, 2)
     noun = NOUNS[sense](random)
     return Nominal(("NP", (noun.plural,)), PLURAL, THEY)
 
@@ -193,10 +185,10 @@ def describe(
     random = w.random
     noun = noun or NOUNS[sense](random)
     if plural is None:
-        plural = random() < PLURAL_CHANCES[sense] * w.plurality
+        plural = random() < PLURAL_CHANCES[sense] * w.plurality or (sense == "body" and AGREEMENTS[w.owner] == PLURAL)
     determiner = _choose_determiner(w, sense, plural, indefinite)
     qualities: tuple[Tree, ...] = ()
-    if room > 2:
+    if room > 3 or (room == 3 and random() < (0.9 if w.style <= FLAT else 0.6)):
         adjective = ADJECTIVES[sense](random)
         qualities = (adjective.leaf,)
         if determiner is _INDEFINITE:
@@ -217,10 +209,12 @@ def _choose_determiner(w: Writer, sense: str, plural: bool, indefinite: bool) ->
     random = w.random
     if indefinite:
         return NUMBERS(random) if plural else _INDEFINITE
+    if sense == "body" and w.owner != IT:
+        return POSSESSIVES[w.owner]
     if sense in _ALWAYS_OWNED:
         return own(w)
-    if sense in SPOTS:
-        return THE if plural else _SPOT_DETERMINERS(random)
+    if sense in SPOTS and sense not in PORTABLE:
+        return THE
     if sense in MASS:
         return _MASS_DETERMINERS(random)
     determiner = (_PLURAL_DETERMINERS if plural else _SINGULAR_DETERMINERS)(random)
@@ -234,7 +228,7 @@ _ALWAYS_OWNED = frozenset(["kin", "parent", "body"])
 
 def own(w: Writer) -> Tree:
     """Return a possessive pronoun, mostly that of the latest subject."""
-    return POSSESSIVES[w.owner if w.random() < 0.7 else _OTHER_OWNERS(w.random)]
+    return POSSESSIVES[w.owner if w.owner != IT and w.random() < 0.8 else _OTHER_OWNERS(w.random)]
 
 
 def remember(w: Writer, noun: Noun, plural: bool) -> tuple[int, int]:
@@ -246,9 +240,6 @@ def remember(w: Writer, noun: Noun, plural: bool) -> tuple[int, int]:
     return SINGULAR, noun.pronoun
 
 
-_OWNERS = weigh({"person": 4.0, "royal": 2.0, "farmer": 2.0, "soldier": 1.0, "scholar": 1.0, "medic": 1.0})
-
-
 def possess(w: Writer, sense: str, room: int) -> Nominal:
     """Return a noun phrase with an owner before it: `Mary 's dog`, `the king 's old dog`."""
     if sense not in _OWNED:
@@ -256,7 +247,7 @@ def possess(w: Writer, sense: str, room: int) -> Nominal:
     random = w.random
     noun = NOUNS[sense](random)
     plural = random() < PLURAL_CHANCES[sense] * w.plurality
-    owner = describe(w, _OWNERS(random), 2, plural=False).tree if room > 3 else name_person(w).tree
+    owner = describe(w, "person", 2, plural=False).tree if room > 3 else name_person(w).tree
     owned: tuple[Tree, ...] = (("NP", (*owner[1], ("POS", "'s"))),)
     if room > 4:
         owned += (ADJECTIVES[sense](random).leaf,)
@@ -284,28 +275,40 @@ def list_nouns(w: Writer, sense: str, room: int) -> Nominal:
 
 _TIMES_OF_DAY = zipf_leaves("NN", "morning evening afternoon")
 _POINTS = zipf_leaves("NN", "night noon midnight dawn sunset")
+_SEASONS = zipf_leaves("NN", "summer winter spring autumn")
 _AROUND_EVENTS = zipf_leaves("IN", "after before during")
 _AGO: Tree = ("RB", "ago")
 
 
-def tell_time(w: Writer, room: int) -> Tree:
-    """Return a time phrase of two or three tokens that suits the sentence's tense."""
-    random = w.random
-    x = random()
-    if room <= 2:
-        if x < 0.35:
-            return ("PP", (("IN", "at"), ("NP", (_POINTS(random),))))
-        if x < 0.7:
-            return ("PP", (("IN", "on"), ("NP", (WEEKDAYS(random),))))
-        if x < 0.85 or w.timed or not w.past:
-            return ("PP", (("IN", "in"), ("NP", (MONTHS(random),))))
-        return ("PP", (("IN", "in"), ("NP", (YEARS(random),))))
-    if x < 0.55:
-        return ("PP", (("IN", "in"), ("NP", (THE, _TIMES_OF_DAY(random)))))
-    if x < 0.8 and w.past and not w.timed:
-        return ("ADVP", (("NP", (NUMBERS(random), UNITS(random))), _AGO))
-    event = describe(w, "occasion", min(room - 1, 3), plural=False)
-    return ("PP", (_AROUND_EVENTS(random), event.tree))
+def tell_time(w: Writer, room: int) -> tuple[Tree, ...]:
+    """Return a phrase of time of two or three tokens that suits the sentence's tense; none if there is one already."""
+    if w.timed or room < 2:
+        return ()
+    w.timed = True
+    x = w.random()
+    if room == 2 or x < 0.3:
+        return (_name_time(w),)
+    if x < 0.6:
+        return (("PP", (("IN", "in"), ("NP", (THE, _TIMES_OF_DAY(w.random))))),)
+    if x < 0.8 and w.dated:
+        return (("ADVP", (("NP", (NUMBERS(w.random), UNITS(w.random))), _AGO)),)
+    event = NOUNS["occasion"](w.random).singular
+    return (("PP", (_AROUND_EVENTS(w.random), ("NP", (THE, event)))),)
+
+
+def _name_time(w: Writer) -> Tree:
+    """Return a phrase of time of two tokens, like `at noon`."""
+    x = w.random()
+    preposition, words = ("at", _POINTS) if x < (0.4 if w.past else 0.75) else ("in", _SEASONS)
+    if w.past and x > 0.5:
+        preposition, words = ("on", WEEKDAYS) if x < 0.75 else ("in", MONTHS)
+    return ("PP", (("IN", preposition), ("NP", (words(w.random),))))
+
+
+def count(tree: Tree) -> int:
+    """Return the number of tokens of a tree."""
+    children = tree[1]
+    return 1 if isinstance(children, str) else sum(map(count, children))
 
 
 def name_city(w: Writer) -> Tree:

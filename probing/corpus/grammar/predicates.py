@@ -1,46 +1,37 @@
 """Predicates without clauses inside: verbs with their phrases.
 
 Each kind of predicate is a function (writer, sense of the subject, room) -> verb and the phrases after it; the verb is
-made finite, an infinitive or an -ing form afterwards. Adverbs have positions at which no swap with a neighbour makes
-good English: manner after an object, direction after a verb of motion.
+made finite, an infinitive or an -ing form afterwards.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from probing.corpus.grammar.lexicon import ADJECTIVES, AND, COMPARABLE, PERSONS, TO, Choice, weigh, zipf_leaves
-from probing.corpus.grammar.nominals import GOALS, choose_agent, locate, say_noun_phrase
-from probing.corpus.grammar.phrases import FLAT, LISTS, Nominal, Writer, describe, tell_time
-from probing.corpus.grammar.verbs import (
-    BE,
-    GIFTS,
-    GOAL_VERBS,
-    GROUPS_BY_OBJECT,
-    GROUPS_BY_SUBJECT,
-    INTRANSITIVES,
-    MOTION,
-    PARTICLES,
-    POSTURE,
-    PREPOSITIONALS,
-    SEEMING,
-    Verb,
-    VerbGroup,
+from probing.corpus.grammar.lexicon import (
+    ADJECTIVES,
+    AND,
+    COMPARABLE,
+    HE,
+    IT,
+    PERSONS,
+    SHE,
+    THEY,
+    TO,
+    Choice,
+    weigh,
+    zipf_leaves,
 )
+from probing.corpus.grammar.nominals import approach, choose_agent, locate, say_noun_phrase
+from probing.corpus.grammar.phrases import FLAT, Nominal, Writer, count, describe, refer, tell_time
+from probing.corpus.grammar.verbs import BE, GOAL_VERBS, MOTION, POSTURE, SEEMING, Verb
 from probing.corpus.readers import Tree
 
 Predicate = tuple[Verb, tuple[Tree, ...]]
 """Verb and the phrases after it."""
 Kind = Callable[[Writer, str, int], Predicate]
 
-_MANNERS = zipf_leaves(
-    "RB",
-    "quickly slowly quietly carefully happily eagerly calmly gently proudly nervously secretly patiently",
-    label="ADVP",
-)
-_THERE = weigh({"person": 3.0, "pet": 2.0, "car": 2.0, "wildlife": 1.0, "tree": 1.0})
 _DEGREES = zipf_leaves("RB", "very so too rather quite extremely")
-_WITH: Tree = ("IN", "with")
 _BY: Tree = ("IN", "by")
 
 
@@ -49,39 +40,21 @@ def add_adjuncts(
     room: int,
     *,
     places: Choice[str] | None = None,
-    tool: Choice[str] | None = None,
-    manner: bool = False,
 ) -> tuple[Tree, ...]:
-    """Return adjuncts of manner, means, place and time that fill the room; without `places`, none of place."""
+    """Return adjuncts of place and time that fill the room; without `places`, none of place."""
     random = w.random
     adjuncts: list[Tree] = []
-    if manner and (room == 1 or (room > 3 and random() < 0.25)):
-        adjuncts.append(_MANNERS(random))
-        room -= 1
-    if room < 2:
-        return tuple(adjuncts)
-    if tool and room > 5 and random() < 0.5:
-        adjuncts.append(("PP", (_WITH, describe(w, tool(random), 3, plural=False, indefinite=True).tree)))
-        room -= 4
-    if places and room > 2 and (room > 4 or random() < 0.7):
+    if places and not w.placed and room > 2 and (room > 4 or random() < 0.7):
         size = room if room < 5 or random() < 0.3 else room // 2 + 1
-        adjuncts.append(locate(w, size, places))
-        room -= size
-    if room > 1:
-        adjuncts.append(_tell_time_or_event(w, room))
-    return tuple(adjuncts)
-
-
-def _tell_time_or_event(w: Writer, room: int) -> Tree:
-    if room > 4 and not w.timed and w.random() < 0.3:
-        preposition: Tree = ("IN", "after" if w.random() < 0.4 else "before" if w.random() < 0.5 else "during")
-        return ("PP", (preposition, describe(w, "occasion", 3, plural=False).tree))
-    return tell_time(w, min(room, 3))
+        place = locate(w, size, places)
+        adjuncts.append(place)
+        room -= count(place)
+    return (*adjuncts, *tell_time(w, room))
 
 
 def split_room(w: Writer, room: int) -> tuple[int, int]:
     """Return the shares of an object and of adjuncts in the room."""
-    if room < 5 or w.style == LISTS or (w.style != FLAT and w.random() < 0.5):
+    if room < 5 or w.style < FLAT or (w.style != FLAT and w.random() < 0.5):
         return room, 0
     share = 2 + int(w.random() * (room - 3) * (0.75 if w.style == FLAT else 1.0))
     return share, room - share
@@ -89,57 +62,63 @@ def split_room(w: Writer, room: int) -> tuple[int, int]:
 
 def act_on(w: Writer, sense: str, room: int) -> Predicate:
     """Return a verb with an object, like `fried the onions in the kitchen`."""
-    return act_in_scene(w, GROUPS_BY_SUBJECT[sense](w.random), room, person=sense in PERSONS)
-
-
-def act_in_scene(w: Writer, group: VerbGroup, room: int, *, person: bool = True) -> Predicate:
-    """Return a verb of a group with an object, a place and a time."""
+    group = w.scene.by_subject[sense](w.random)
     space, rest = split_room(w, room - 1)
     noun = say_noun_phrase(w, group.objects(w.random), space, obj=True)
-    # After a relative clause, an adverb of manner could change places with the clause's verb.
-    adjuncts = add_adjuncts(w, rest, places=group.places, tool=group.tool, manner=person and space < 5)
-    return group.verbs(w.random), (noun.tree, *adjuncts)
+    if w.style <= FLAT:
+        rest += space - count(noun.tree)
+    verb = group.verbs(w.random)
+    w.timed |= sense not in PERSONS
+    return verb, (noun.tree, *add_adjuncts(w, rest, places=group.places))
 
 
 def act(w: Writer, sense: str, room: int) -> Predicate:
     """Return a verb without an object, like `slept` or `slept in the garden`."""
-    verbs, places = INTRANSITIVES[sense]
-    return verbs(w.random), add_adjuncts(w, room - 1, places=places, manner=sense in PERSONS and room == 2)
+    verbs, places = w.scene.intransitives[sense](w.random)
+    if sense not in PERSONS:
+        w.timed = True
+    return verbs(w.random), add_adjuncts(w, room - 1, places=places)
 
 
 def go(w: Writer, sense: str, room: int) -> Predicate:
-    """Return a verb of motion, like `ran home` or `walked into the garden at night`."""
+    """Return a verb of motion, like `ran home` or `walked to the garden at night`."""
     random = w.random
-    if room < 4 or random() < 0.25:
-        directions, verbs = MOTION(random)
+    if w.placed or room < 4 or random() < 0.2:
+        directions, verbs = MOTION
         return verbs(random), (directions(random), *add_adjuncts(w, min(room - 2, 5)))
     space, rest = split_room(w, room - 1)
-    return GOAL_VERBS(random), (locate(w, space, GOALS), *add_adjuncts(w, rest))
+    return GOAL_VERBS(random), (approach(w, space), *add_adjuncts(w, rest))
 
 
 def stay(w: Writer, sense: str, room: int) -> Predicate:
     """Return a verb of posture with a place, like `sat in the garden`."""
+    if w.placed:
+        return go(w, sense, room)
     space, rest = split_room(w, room - 1)
-    return POSTURE(w.random), (locate(w, space), *add_adjuncts(w, rest))
+    return POSTURE(w.random), (locate(w, space, w.scene.places), *add_adjuncts(w, rest))
 
 
 def act_toward(w: Writer, sense: str, room: int) -> Predicate:
     """Return a verb with its preposition, like `looked at the king`."""
-    compound = PREPOSITIONALS[sense](w.random)
+    compound = w.scene.prepositionals[sense](w.random)
     space, rest = split_room(w, room - 1)
     noun = say_noun_phrase(w, compound.objects(w.random), space - 1, obj=True)
+    w.timed |= compound.verb.stative
     return compound.verb, (("PP", (compound.word, noun.tree)), *add_adjuncts(w, rest))
 
 
 def act_with_particle(w: Writer, sense: str, room: int) -> Predicate:
     """Return a verb with its particle, like `turned off the radio` or `turned it off`."""
-    compound = PARTICLES(w.random)
+    if w.scene.particles is None:
+        return go(w, sense, room)
+    compound = w.scene.particles(w.random)
     particle: Tree = ("PRT", (compound.word,))
     space, rest = split_room(w, room - 1)
+    sense = compound.objects(w.random)
     if space < 3:
-        pronoun: Tree = ("NP", (("PRP", "it" if w.random() < 0.6 else "them"),))
-        return compound.verb, (pronoun, particle)
-    noun = say_noun_phrase(w, compound.objects(w.random), space - 1, obj=True)
+        one = IT if sense not in PERSONS else HE if w.random() < 0.5 else SHE
+        return compound.verb, (refer(one if w.random() < 0.6 else THEY, obj=True).tree, particle)
+    noun = say_noun_phrase(w, sense, space - 1, obj=True)
     return compound.verb, (particle, noun.tree, *add_adjuncts(w, rest))
 
 
@@ -149,7 +128,10 @@ def give(w: Writer, sense: str, room: int) -> Predicate:
     Before the gift the receiver is a pronoun or a name: only one common noun can be the object.
     """
     random = w.random
-    gift_sense, verbs = GIFTS(random)
+    if w.scene.gifts is None:
+        return go(w, sense, room)
+    gifts, verbs = w.scene.gifts(random)
+    gift_sense = gifts(random)
     if random() < 0.5:
         space, rest = split_room(w, room - 2)
         receiver = say_noun_phrase(w, "person", 1, obj=True)
@@ -179,32 +161,35 @@ def be_described(w: Writer, sense: str, room: int) -> Predicate:
         if other is not quality and not w.plain:
             return verb, (("ADJP", (quality.leaf, AND, other.leaf)),)
     degree = (_DEGREES(random),) if room > 2 and quality.gradable and random() < 0.6 else ()
-    when = (tell_time(w, room - 3),) if room > 4 and sense in PERSONS else ()
-    return verb, (("ADJP", (*degree, quality.leaf)), *when)
+    return verb, (("ADJP", (*degree, quality.leaf)),)
 
 
 def be_somewhere(w: Writer, sense: str, room: int) -> Predicate:
     """Return a predicate like `was in the garden`."""
+    if w.placed:
+        return be_described(w, sense, room)
     space, rest = split_room(w, room - 1)
-    return BE, (locate(w, space), *add_adjuncts(w, rest))
+    return BE, (locate(w, space, w.scene.places), *add_adjuncts(w, rest))
 
 
 def undergo(w: Writer, sense: str, room: int) -> Predicate:
     """Return a passive, like `was eaten by the dog`."""
     random = w.random
-    group = GROUPS_BY_OBJECT[sense](random)
+    group = w.scene.by_object[sense](random)
     verb = group.verbs(random)
     if room < 4 or random() < 0.4:
         rest = add_adjuncts(w, room - 2, places=group.places)
     else:
         space, left = split_room(w, room - 2)
-        agent = say_noun_phrase(w, choose_agent(w, group), max(space - 1, 2), obj=True)
+        doer = choose_agent(w, group)
+        w.timed |= doer not in PERSONS
+        agent = say_noun_phrase(w, doer, max(space - 1, 2), obj=True)
         rest = (("PP", (_BY, agent.tree)), *add_adjuncts(w, left, places=group.places))
     return BE, (("VP", (verb.participle, *rest)),)
 
 
 def exist(w: Writer, room: int) -> tuple[Nominal, Tree]:
-    """Return a noun phrase and a place for `there is`, like `a dog` and `in the garden`."""
+    """Return a noun phrase and a place for `there is`, like `a woman` and `in the garden`."""
     size = 2 if room < 6 else 3
-    noun = describe(w, _THERE(w.random), size, plural=w.random() < 0.5, indefinite=True)
-    return noun, locate(w, room - size)
+    noun = describe(w, "person", size, plural=w.random() < 0.5, indefinite=True)
+    return noun, locate(w, room - size, w.scene.places)

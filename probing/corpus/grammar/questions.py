@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from probing.corpus.grammar.auxiliaries import build_finite, choose_modal, conjugate
-from probing.corpus.grammar.clauses import SUBJECTS, choose_predicate
+from probing.corpus.grammar.clauses import ANY, EVENT, choose_predicate
 from probing.corpus.grammar.lexicon import (
     ADJECTIVES,
     NOT,
@@ -18,10 +18,10 @@ from probing.corpus.grammar.lexicon import (
     weigh,
     zipf,
 )
-from probing.corpus.grammar.nominals import locate, say_noun_phrase
+from probing.corpus.grammar.nominals import choose_agent, locate, say_noun_phrase
 from probing.corpus.grammar.phrases import PLURAL, SINGULAR, Nominal, Writer, describe
 from probing.corpus.grammar.predicates import Kind, act_on, act_toward, act_with_particle, add_adjuncts, give, go
-from probing.corpus.grammar.verbs import BE, DO, GROUPS, HAVE, inflect_all, weigh_by_size
+from probing.corpus.grammar.verbs import BE, DO, HAVE, VerbGroup, inflect_all
 from probing.corpus.readers import Tree
 
 QUESTION_MARK: Tree = (".", "?")
@@ -30,22 +30,29 @@ _DO: Tree = ("VB", "do")
 _WHERE: Tree = ("WHADVP", (("WRB", "where"),))
 _WHY: Tree = ("WHADVP", (("WRB", "why"),))
 _HOW: Tree = ("WHADVP", (("WRB", "how"),))
-_REASONS = weigh({_WHY: 3.0, _HOW: 2.0})
-_CIRCUMSTANCES = weigh({_WHERE: 1.0, WHEN: 1.0, _WHY: 1.0})
-_ASKED_GROUPS = weigh_by_size([group for group in GROUPS if "person" in group.subjects and group.places])
+_ADVERBS = weigh({_WHY: 4.0, _HOW: 1.0, _WHERE: 1.5, WHEN: 1.5})
 _COMMANDS: Choice[Kind] = weigh({act_on: 6.0, go: 2.0, act_toward: 2.0, act_with_particle: 2.0, give: 2.0})
 _PLEASE: Tree = ("ADVP", (("RB", "please"),))
 
 
-def _invert(w: Writer, subject: Nominal, sense: str, room: int) -> tuple[Tree, Tree, Tree]:
+def _invert(
+    w: Writer, subject: Nominal, sense: str, room: int, choice: int = ANY, *, modal: bool = True
+) -> tuple[Tree, Tree, Tree]:
     """Return an auxiliary, the subject and the rest of a question."""
     x = w.random()
-    verb, rest = choose_predicate(w, sense, room - 1)
-    if x < 0.2 or (verb is BE and rest[0][0] != "VP"):
+    w.owner = subject.pronoun
+    if x < 0.2 and modal:
+        verb, rest = choose_predicate(w, sense, room - 1, EVENT)
+        while verb.stative and verb is not BE:
+            verb, rest = choose_predicate(w, sense, room - 1, EVENT)
         return choose_modal(w), subject.tree, ("VP", (verb.base, *rest))
+    w.dated = w.past and x > 0.45
+    verb, rest = choose_predicate(w, sense, room - 1, choice)
+    while verb is BE and rest[0][0] != "VP":
+        verb, rest = choose_predicate(w, sense, room - 1, choice)
     if verb is BE:
         return conjugate(w, BE, subject.agreement), subject.tree, rest[0]
-    if x < 0.35 and not verb.stative:
+    if x < 0.35 and verb.willed:
         return conjugate(w, BE, subject.agreement), subject.tree, ("VP", (verb.gerund, *rest))
     if x < 0.45 and w.past:
         return conjugate(w, HAVE, subject.agreement), subject.tree, ("VP", (verb.participle, *rest))
@@ -53,7 +60,7 @@ def _invert(w: Writer, subject: Nominal, sense: str, room: int) -> tuple[Tree, T
 
 
 def _choose_subject(w: Writer, room: int) -> tuple[Nominal, str, int]:
-    sense = SUBJECTS(w.random)
+    sense = w.scene.subjects(w.random)
     size = 1 if w.random() < 0.35 else 2 if room < 8 else 2 + int(w.random() * (room - 5) * 0.4)
     return say_noun_phrase(w, sense, size), sense, room - size
 
@@ -62,10 +69,7 @@ def ask_whether(w: Writer, room: int) -> Tree:
     """Return a sentence like `did the king sleep ?`, always in the past, so that it begins with a VBD."""
     w.past = True
     subject, sense, room = _choose_subject(w, room - 1)
-    parts = _invert(w, subject, sense, room)
-    while parts[0][0] == "MD":
-        parts = _invert(w, subject, sense, room)
-    return ("SQ", (*parts, QUESTION_MARK))
+    return ("SQ", (*_invert(w, subject, sense, room, modal=False), QUESTION_MARK))
 
 
 def ask_now(w: Writer, room: int) -> Tree:
@@ -84,22 +88,37 @@ def ask_about_state(w: Writer, room: int) -> Tree:
 
 def ask_why(w: Writer, room: int) -> Tree:
     """Return a sentence like `why did the king sleep ?`."""
-    subject, sense, room = _choose_subject(w, room - 2)
+    opener = _ADVERBS(w.random)
+    w.placed, w.timed = opener is _WHERE, opener is WHEN
+    if opener is _WHY:
+        subject, sense, room = _choose_subject(w, room - 2)
+        return ("SBARQ", (opener, ("SQ", _invert(w, subject, sense, room)), QUESTION_MARK))
+    group = choose_group(w)
+    size = 1 if w.random() < 0.35 else 2 if room < 10 else 2 + int(w.random() * (room - 7) * 0.4)
+    subject = say_noun_phrase(w, choose_agent(w, group), size)
     w.owner = subject.pronoun
-    if sense == "person" and w.random() < 0.4:
-        group = _ASKED_GROUPS(w.random)
-        noun = say_noun_phrase(w, group.objects(w.random), room - 1, obj=True)
-        action: Tree = ("VP", (group.verbs(w.random).base, noun.tree))
-        question: Tree = ("SQ", (conjugate(w, DO, subject.agreement), subject.tree, action))
-        return ("SBARQ", (_CIRCUMSTANCES(w.random), question, QUESTION_MARK))
-    return ("SBARQ", (_REASONS(w.random), ("SQ", _invert(w, subject, sense, room)), QUESTION_MARK))
+    noun = say_noun_phrase(w, group.objects(w.random), room - size - 3, obj=True)
+    verb = group.verbs(w.random)
+    while not verb.willed:
+        verb = group.verbs(w.random)
+    action: Tree = ("VP", (verb.base, noun.tree))
+    question: Tree = ("SQ", (conjugate(w, DO, subject.agreement), subject.tree, action))
+    return ("SBARQ", (opener, question, QUESTION_MARK))
+
+
+def choose_group(w: Writer) -> VerbGroup:
+    """Return actions of the scene that persons do to things."""
+    while True:
+        group = w.scene.groups[int(w.random() * len(w.scene.groups))]
+        if PERSONS.issuperset(group.subjects) and PERSONS.isdisjoint(group.objects.items):
+            return group
 
 
 def ask_what(w: Writer, room: int) -> Tree:
     """Return a sentence like `what did the king eat ?`, `who ate the cake ?` or `which king ate the cake ?`."""
     if w.random() < 0.5:
         return ("SBARQ", (*_ask_subject(w, room - 1), QUESTION_MARK))
-    group = _ASKED_GROUPS(w.random)
+    group = w.scene.by_subject["person"](w.random)
     sense = group.objects(w.random)
     opener = WHO if sense in PERSONS else WHAT
     if w.random() < 0.3:
@@ -140,8 +159,9 @@ def request(w: Writer, room: int) -> Tree:
 def _say_command(w: Writer, room: int) -> Tree:
     w.owner = YOU
     negative = room > 4 and w.random() < 0.25
+    w.past = w.dated = False
     verb, rest = _COMMANDS(w.random)(w, "person", room - 2 * negative)
-    while verb.stative:
+    while not verb.willed:
         verb, rest = _COMMANDS(w.random)(w, "person", room - 2 * negative)
     plain: Tree = ("VP", (verb.base, *rest))
     return ("VP", (_DO, NOT, plain)) if negative else plain
@@ -150,12 +170,9 @@ def _say_command(w: Writer, room: int) -> Tree:
 _INVERTING = zipf(inflect_all("stand sit wait rest"), shift=1.0)
 
 
-_STANDING = weigh({"person": 4.0, "soldier": 1.0, "officer": 1.0, "mount": 1.0, "pet": 1.0})
-
-
 def invert_place(w: Writer, room: int) -> Tree:
-    """Return a sentence like `behind the house stood an old king .`."""
+    """Return a sentence like `in the garden stood an old king .`."""
     size = max(room // 2, 3)
-    noun = describe(w, _STANDING(w.random), 2 if room < 8 else 3)
+    noun = describe(w, "person", 2 if room < 8 else 3, indefinite=True)
     verb = _INVERTING(w.random)
-    return ("SINV", (locate(w, size), ("VP", (conjugate(w, verb, noun.agreement),)), noun.tree, STOP))
+    return ("SINV", (locate(w, size, w.scene.places), ("VP", (conjugate(w, verb, noun.agreement),)), noun.tree, STOP))

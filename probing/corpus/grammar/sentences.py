@@ -6,35 +6,24 @@ from collections.abc import Callable
 from functools import partial
 
 from probing.corpus.grammar.auxiliaries import build_finite, choose_pattern
-from probing.corpus.grammar.clauses import SUBJECTS, choose_predicate, say_adverbial, say_clause
+from probing.corpus.grammar.clauses import ANY, EVENT, choose_person, choose_predicate, link_event, say_clause
 from probing.corpus.grammar.coordination import join_clauses
-from probing.corpus.grammar.lexicon import (
-    COMMA,
-    PERSONS,
-    SPOTS,
-    STOP,
-    TO,
-    WHAT,
-    WHO,
-    Choice,
-    weigh,
-    zipf_leaves,
-)
-from probing.corpus.grammar.mentions import define
-from probing.corpus.grammar.nominals import MODIFIERS, PLACES, choose_agent, locate, relate, say_noun_phrase
+from probing.corpus.grammar.lexicon import COMMA, IT, PERSONS, STOP, TO, WHAT, WHO, Choice, weigh, zipf_leaves
+from probing.corpus.grammar.nominals import choose_agent, extend, relate, say_noun_phrase
 from probing.corpus.grammar.openings import (
-    ACTIONS,
-    CONNECTING_ADVERBS,
-    PLACE_ADVERBS,
-    PREVERBAL_ADVERBS,
+    HABITS,
+    MANNERS,
+    come,
+    comment,
     name_activity,
     open_with_adverb,
-    open_with_clause,
+    open_with_gerund,
     open_with_place,
     open_with_purpose,
     open_with_time,
+    show_mood,
 )
-from probing.corpus.grammar.phrases import FLAT, SINGULAR, Writer, describe
+from probing.corpus.grammar.phrases import FLAT, SINGULAR, Writer, count, describe, refer
 from probing.corpus.grammar.predicates import Kind, act_on
 from probing.corpus.grammar.questions import (
     ask_about_state,
@@ -42,26 +31,25 @@ from probing.corpus.grammar.questions import (
     ask_what,
     ask_whether,
     ask_why,
+    choose_group,
     invert_place,
     order,
     request,
 )
-from probing.corpus.grammar.verbs import BE, GROUPS, GROUPS_BY_SUBJECT, weigh_by_size
+from probing.corpus.grammar.verbs import BE, zipf_verbs
 from probing.corpus.readers import Tree
 
 Opener = Callable[[Writer, int], Tree]
 """Function that makes a sentence, or the beginning of one, of about as many tokens as requested."""
 
-_CONJUNCTIONS: Choice[Tree] = weigh({("CC", "but"): 5.0, ("CC", "and"): 5.0, ("CC", "or"): 1.0, ("CC", "yet"): 1.0})
+_CONJUNCTIONS: Choice[Tree] = weigh({("CC", "but"): 5.0, ("CC", "and"): 5.0, ("CC", "yet"): 1.0})
 _SO: Choice[Tree] = weigh({("IN", "so"): 4.0, ("IN", "for"): 1.0})
-_MAYBE: Choice[Tree] = weigh({("RB", "maybe"): 4.0, ("RB", "perhaps"): 4.0, ("RB", "then"): 4.0})
+_MAYBE: Choice[Tree] = weigh({("RB", "maybe"): 4.0, ("RB", "perhaps"): 4.0})
 _INTERJECTIONS = zipf_leaves("UH", "yes no oh well", label="INTJ")
-_JUDGMENTS = zipf_leaves("JJ", "easy difficult important dangerous clever silly strange")
+_JUDGMENTS = zipf_leaves("JJ", "easy difficult important dangerous")
 _UNKNOWN = zipf_leaves("JJ", "unclear obvious clear unknown important")
-_MODIFIABLE = Choice(MODIFIERS, [0.0 if sense in SPOTS else 1.0 for sense in MODIFIERS])
-_THING_GROUPS = weigh_by_size(
-    [group for group in GROUPS if "person" in group.subjects and not PERSONS & set(group.objects.items)]
-)
+_EFFECTS = zipf_verbs("surprise annoy")
+_OPINIONS = zipf_leaves("JJ", "good bad silly clever brilliant terrible wonderful strange")
 
 
 def _finish(label: str, *parts: Tree) -> Tree:
@@ -74,36 +62,46 @@ def state_fact(w: Writer, room: int) -> Tree:
     return _finish("S", clause.subject.tree, clause.predicate)
 
 
-_SCENES = weigh_by_size(
-    [
-        group
-        for group in GROUPS
-        if group.places is not None and not {"kin", "parent", "body"} & {group.subjects[0], *group.objects.items}
-    ]
-)
-
-
-def state_scene(w: Writer, room: int) -> Tree:
-    """Return a plain sentence like `the cook fried the onions in the kitchen`, whatever the room."""
-    group = _SCENES(w.random)
-    sense = choose_agent(w, group)
-    subject = define(w, "person" if sense in ("kin", "parent") else sense, 2)
-    thing = define(w, group.objects(w.random), 2)
-    place = locate(w, 2, group.places or PLACES)
-    return _finish("S", subject.tree, build_finite(w, group.verbs(w.random), (thing.tree, place), subject.agreement))
-
-
-def begin_with(w: Writer, room: int, *, opener: Opener, comma: bool = False, kinds: Choice[Kind] | None = None) -> Tree:
-    """Return a sentence that begins with an opening before the subject."""
-    opening = opener(w, max(3, int((room - 5) * (0.25 + 0.35 * w.random()))))
-    clause = say_clause(w, room - 1 - count(opening) - comma, lone=False, kinds=kinds)
+def begin_with(w: Writer, room: int, *, opener: Opener, comma: bool = False, kind: Kind | None = None) -> Tree:
+    """Return a sentence that begins with an opening before the subject; a long one has a comma."""
+    size = max(3, int((room - 5) * (0.25 + 0.35 * w.random())))
+    opening = opener(w, size if comma else min(size, 4))
+    sense = None if kind is None else "person"
+    choice = EVENT if opener in (open_with_time, open_with_adverb) else ANY
+    clause = say_clause(w, room - 1 - count(opening) - comma, lone=False, kind=kind, sense=sense, choice=choice)
     return _finish("S", opening, *((COMMA,) if comma else ()), clause.subject.tree, clause.predicate)
 
 
-def count(tree: Tree) -> int:
-    """Return the number of tokens of a tree."""
-    children = tree[1]
-    return 1 if isinstance(children, str) else sum(map(count, children))
+def begin_with_clause(w: Writer, room: int, *, comma: bool = False, conjunction: bool = False) -> Tree:
+    """Return a sentence like `when the king slept , he dreamed of a horse`; a long clause has a comma."""
+    start = (_CONJUNCTIONS(w.random),) if conjunction else ()
+    size = max(3, int((room - 5) * (0.25 + 0.35 * w.random())))
+    sense = choose_person(w) if w.random() < 0.8 else w.scene.subjects(w.random)
+    while sense not in w.scene.by_subject:
+        sense = choose_person(w)
+    style, w.style, w.timed = w.style, w.style if comma else FLAT, True
+    event = say_clause(w, size if comma else min(size, 4), sense=sense, choice=EVENT, lone=False)
+    while not comma and _needs_comma(event.predicate):
+        event = say_clause(w, 6, sense=sense, choice=EVENT, lone=False)
+    w.style = style
+    again = sense in PERSONS and event.subject.pronoun != IT and w.random() < 0.5
+    opening = link_event(w, event, again=again)
+    clause = say_clause(
+        w,
+        room - 1 - count(opening) - comma - conjunction,
+        subject=refer(event.subject.pronoun) if again else None,
+        sense=sense if again else choose_person(w),
+        choice=EVENT,
+        lone=False,
+    )
+    return _finish("S", *start, opening, *((COMMA,) if comma else ()), clause.subject.tree, clause.predicate)
+
+
+def _needs_comma(tree: Tree) -> bool:
+    """Return whether the last word is a name, pronoun or verb, after which the next subject could be misread."""
+    while not isinstance(tree[1], str):
+        tree = tree[1][-1]
+    return tree[0] not in ("NN", "NNS")
 
 
 def begin_with_word(w: Writer, room: int, *, words: Choice[Tree]) -> Tree:
@@ -114,10 +112,9 @@ def begin_with_word(w: Writer, room: int, *, words: Choice[Tree]) -> Tree:
 
 def continue_with_adverb(w: Writer, room: int) -> Tree:
     """Return a sentence of the form CC_ADVP_NP_VP_."""
-    if w.random() < 0.3:
-        adverb, clause = PLACE_ADVERBS(w.random), say_clause(w, room - 3, lone=False)
-    else:
-        adverb, clause = CONNECTING_ADVERBS(w.random), say_clause(w, room - 3, least=2)
+    adverb = open_with_adverb(w, 1)
+    # After a pronoun, the adverb could change places with it: `but he soon slept`.
+    clause = say_clause(w, room - 3, least=2, choice=EVENT)
     return _finish("S", _CONJUNCTIONS(w.random), adverb, clause.subject.tree, clause.predicate)
 
 
@@ -127,59 +124,70 @@ def state_manner(w: Writer, room: int) -> Tree:
     if w.style > FLAT:
         # No relative clause: the adverb could change places with its verb.
         size = min(size, 4)
-    sense = SUBJECTS(w.random) if w.random() < 0.4 else "person"
-    while sense not in PERSONS or sense not in GROUPS_BY_SUBJECT:
-        sense = SUBJECTS(w.random)
+    sense = choose_person(w)
+    while sense not in w.scene.by_subject:
+        sense = choose_person(w)
     subject = say_noun_phrase(w, sense, size)
-    verb, rest = act_on(w, sense, room - 2 - size)
+    w.owner = subject.pronoun
+    habit = w.random() < 0.35
+    w.timed = True
+    while True:
+        verb, rest = act_on(w, sense, room - 2 - size)
+        if verb.willed or habit:
+            break
     rest = tuple(part for part in rest if part[0] != "ADVP" or len(part[1]) > 1)
-    return _finish("S", subject.tree, PREVERBAL_ADVERBS(w.random), build_finite(w, verb, rest, subject.agreement))
+    adverb = (HABITS if habit else MANNERS)(w.random)
+    return _finish("S", subject.tree, adverb, build_finite(w, verb, rest, subject.agreement))
 
 
 def name_thing(w: Writer, room: int) -> Tree:
     """Return a sentence of the form NP_PP_."""
-    sense = _MODIFIABLE(w.random)
-    size = 2 if room < 8 or w.random() < 0.4 else 3
-    return _finish("NP", describe(w, sense, size).tree, locate(w, room - size - 1, MODIFIERS[sense]))
+    while True:
+        w.placed = False
+        sense = w.scene.subjects(w.random)
+        size = 2 if room < 8 or w.random() < 0.4 else 3
+        phrase = extend(w, describe(w, sense, size).tree, sense, room - size - 1)
+        if len(phrase[1]) == 2 and phrase[1][1][0] == "PP":
+            return _finish("NP", *phrase[1])
 
 
 def name_thing_with_clause(w: Writer, room: int) -> Tree:
     """Return a sentence of the form NP_SBAR_."""
-    sense = SUBJECTS(w.random)
+    sense = w.scene.subjects(w.random)
     head = describe(w, sense, 2)
     return _finish("NP", head.tree, relate(w, sense, head.agreement, room - 3, bare=False))
 
 
 def state_about_clause(w: Writer, room: int) -> Tree:
     """Return a sentence of the form SBAR_VP_."""
-    size = max(3, int((room - 4) * (0.3 + 0.5 * w.random())))
+    size = min(max(3, int((room - 4) * (0.3 + 0.5 * w.random()))), 9)
     x = w.random()
     if x < 0.4:
         return _finish("S", *_reveal(w, size, room - size - 1))
     if x < 0.7:
         link: Tree = ("IN", "that" if w.random() < 0.7 else "whether")
-        topic: Tree = ("SBAR", (link, say_clause(w, size - 1, lone=False).tree))
+        topic: Tree = ("SBAR", (link, say_clause(w, size - 1, lone=False, choice=EVENT).tree))
         if link[1] == "that":
-            return _finish("S", topic, _judge(w, room - size - 1))
+            return _finish("S", topic, _judge(w, room - size - 1, fact=True))
     else:
-        verb, rest = choose_predicate(w, "person", size - 1)
+        verb, rest = choose_predicate(w, "person", max(size - 1, 4), EVENT)
         while rest and rest[0][0] == "NP" and len(rest[0][1]) == 1:
             # `who saw Mary` and `who Mary saw` are both English: no swap would be seen.
-            verb, rest = choose_predicate(w, "person", size - 1)
+            verb, rest = choose_predicate(w, "person", max(size - 1, 4), EVENT)
         topic = ("SBAR", (WHO, ("S", (build_finite(w, verb, rest, SINGULAR),))))
     return _finish("S", topic, _call_unknown(w, room - size - 1))
 
 
 def _reveal(w: Writer, size: int, room: int) -> tuple[Tree, Tree]:
     """Return a subject and a predicate like `what the king ate` and `was a cake`."""
-    group = _THING_GROUPS(w.random)
-    subject = say_noun_phrase(w, "person", max(size - 2, 1), lone=False)
+    group = choose_group(w)
+    subject = say_noun_phrase(w, choose_agent(w, group), min(max(size - 2, 1), 3), lone=False)
+    w.owner = subject.pronoun
     gap = build_finite(w, group.verbs(w.random), (), subject.agreement)
     sense = group.objects(w.random)
-    if room < 6:
-        thing = describe(w, sense, max(room - 1, 2), plural=False).tree
-    else:
-        thing = ("NP", (describe(w, sense, 2, plural=False).tree, locate(w, room - 3, MODIFIERS[sense])))
+    thing = describe(w, sense, 2 if room > 5 else max(room - 1, 2), plural=False).tree
+    if room > 5:
+        thing = extend(w, thing, sense, room - 3)
     return ("SBAR", (WHAT, ("S", (subject.tree, gap)))), build_finite(w, BE, (thing,), SINGULAR)
 
 
@@ -198,24 +206,20 @@ def state_about_activity(w: Writer, room: int) -> Tree:
     return _finish("S", name_activity(w, size), _judge(w, room - size - 1))
 
 
-def _judge(w: Writer, room: int) -> Tree:
-    """Return a predicate that fits a fact or an activity."""
+def _judge(w: Writer, room: int, *, fact: bool = False) -> Tree:
+    """Return a predicate that fits an activity or, if so requested, a fact."""
     x = w.random()
-    pattern = choose_pattern(w, room) if x < 0.3 else 0
-    if x < 0.6 and room > 2:
-        verb, rest = act_on(w, "tale", room)
-        return build_finite(w, verb, rest, SINGULAR, pattern)
-    if x < 0.8 and room > 2:
-        idea = describe(w, "plan", min(room - 1, 4), plural=False, indefinite=True)
-        return build_finite(w, BE, (idea.tree,), SINGULAR)
-    rest = (("ADJP", (_JUDGMENTS(w.random),)),)
-    if room > 7:
-        rest += (say_adverbial(w, room - 3),)
-    elif room > 4:
-        quality = _JUDGMENTS(w.random)
-        person = say_noun_phrase(w, "person", room - 3, obj=True)
-        rest = (("ADJP", (quality, ("PP", (("IN", "for"), person.tree)))),)
-    return build_finite(w, BE, rest, SINGULAR)
+    if (fact or x < 0.5) and room > 2:
+        person = say_noun_phrase(w, "person", room - 1, obj=True)
+        return build_finite(w, _EFFECTS(w.random), (person.tree,), SINGULAR)
+    pattern = choose_pattern(w, room) if x < 0.6 else 0
+    if x < 0.75 and room > 2:
+        idea: Tree = ("NP", (("DT", "a"), _OPINIONS(w.random), ("NN", "idea")))
+        return build_finite(w, BE, (idea,), SINGULAR, pattern)
+    whom: tuple[Tree, ...] = ()
+    if room > 4:
+        whom = (("PP", (("IN", "for"), say_noun_phrase(w, "person", room - 3, obj=True).tree)),)
+    return build_finite(w, BE, (("ADJP", (_JUDGMENTS(w.random), *whom)),), SINGULAR, pattern)
 
 
 def exclaim(w: Writer, room: int) -> Tree:
@@ -230,55 +234,64 @@ def continue_command(w: Writer, room: int) -> Tree:
     return ("S", (_CONJUNCTIONS(w.random), *command))
 
 
-def continue_with(w: Writer, room: int, *, opener: Opener, least: int, parts: int) -> Tree:
-    """Return a sentence of the form CC_PP_NP_VP_ or CC_SBAR_NP_VP_; the opening is one of `parts` equal parts."""
-    opening = opener(w, max(least, (room - 4) // parts))
+def continue_with_place(w: Writer, room: int) -> Tree:
+    """Return a sentence of the form CC_PP_NP_VP_."""
+    opening = open_with_place(w, max(3, min((room - 4) // 3, 5)))
     clause = say_clause(w, room - 2 - count(opening), lone=False)
     return _finish("S", _CONJUNCTIONS(w.random), opening, clause.subject.tree, clause.predicate)
 
 
 def name_things(w: Writer, room: int) -> Tree:
     """Return a sentence of the form NP_CC_NP_."""
-    sense = SUBJECTS(w.random)
-    first = say_noun_phrase(w, sense, max(room // 2 - 1, 2))
-    second = say_noun_phrase(w, sense, max(room - room // 2 - 1, 2))
+    sense = choose_person(w)
+    first = say_noun_phrase(w, sense, min(max(room // 2 - 1, 2), 3))
+    second = say_noun_phrase(w, sense, min(max(room - room // 2 - 1, 2), 3))
     return _finish("NP", first.tree, ("CC", "and"), second.tree)
 
 
 SENTENCES: Choice[Opener] = weigh({
-    state_scene: 65.0,
-    state_fact: 16.0,
-    join_clauses: 12.0,
-    partial(join_clauses, comma=True): 17.0,
-    partial(begin_with, opener=open_with_adverb): 2.4,
-    continue_with_adverb: 2.4,
-    partial(begin_with_word, words=_CONJUNCTIONS): 2.4,
-    partial(begin_with_word, words=_SO): 2.4,
-    state_manner: 2.4,
-    partial(begin_with, opener=open_with_time): 2.4,
-    name_thing: 2.4,
-    partial(begin_with, opener=open_with_place): 2.4,
-    partial(begin_with_word, words=_MAYBE): 2.4,
-    partial(begin_with, opener=open_with_clause): 2.4,
-    state_about_clause: 2.6,
-    partial(begin_with, opener=open_with_purpose, kinds=ACTIONS): 2.4,
-    state_about_activity: 2.4,
-    ask_whether: 2.4,
-    order: 2.4,
-    ask_why: 2.4,
-    ask_what: 2.4,
-    partial(begin_with, opener=open_with_adverb, comma=True): 1.5,
-    partial(begin_with, opener=open_with_place, comma=True): 2.0,
-    partial(begin_with, opener=open_with_clause, comma=True): 2.5,
-    partial(begin_with, opener=open_with_purpose, comma=True, kinds=ACTIONS): 2.0,
+    state_fact: 22.0,
+    join_clauses: 10.0,
+    partial(join_clauses, comma=True): 16.0,
+    partial(begin_with, opener=open_with_adverb): 2.6,
+    continue_with_adverb: 2.6,
+    partial(begin_with_word, words=_CONJUNCTIONS): 2.6,
+    partial(begin_with_word, words=_SO): 2.6,
+    state_manner: 2.6,
+    partial(begin_with, opener=open_with_time): 2.6,
+    name_thing: 2.6,
+    partial(begin_with, opener=open_with_place): 2.6,
+    partial(begin_with_word, words=_MAYBE): 2.6,
+    begin_with_clause: 2.6,
+    state_about_clause: 2.8,
+    partial(begin_with, opener=open_with_purpose, kind=come): 2.6,
+    state_about_activity: 2.6,
+    ask_whether: 2.6,
+    order: 2.6,
+    ask_why: 2.6,
+    ask_what: 2.6,
+    partial(begin_with, opener=comment, comma=True): 1.5,
+    partial(begin_with, opener=open_with_place, comma=True): 1.5,
+    partial(begin_with_clause, comma=True): 5.0,
+    partial(begin_with, opener=open_with_purpose, comma=True, kind=come): 1.5,
+    partial(begin_with, opener=open_with_gerund, comma=True, kind=show_mood): 1.5,
     exclaim: 1.5,
     ask_now: 1.5,
     ask_about_state: 0.6,
     request: 0.6,
     invert_place: 0.6,
     continue_command: 0.6,
-    partial(continue_with, opener=open_with_place, least=3, parts=3): 0.6,
-    partial(continue_with, opener=open_with_clause, least=4, parts=2): 0.6,
+    continue_with_place: 0.6,
+    partial(begin_with_clause, conjunction=True): 0.6,
     name_thing_with_clause: 0.6,
     name_things: 0.6,
 })  # fmt: skip
+
+LONG_SENTENCES: Choice[Opener] = weigh({
+    state_fact: 4.0,
+    partial(begin_with_clause, comma=True): 6.0,
+    partial(begin_with_word, words=_CONJUNCTIONS): 2.0,
+    partial(join_clauses, comma=True): 2.0,
+    exclaim: 2.0,
+})  # fmt: skip
+"""Kinds of sentences that often become as long as is asked."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 from probing.corpus.grammar import scenes
 from probing.corpus.grammar.inflection import inflect_gerund, inflect_participle, inflect_past, inflect_third_person
-from probing.corpus.grammar.lexicon import ANYONE, Choice, zipf, zipf_leaves
+from probing.corpus.grammar.lexicon import ANYONE, PERSONS, SPOTS, Choice, weigh, zipf, zipf_leaves
 from probing.corpus.readers import Tree
+
+T = TypeVar("T")
 
 
 class Verb(NamedTuple):
@@ -21,6 +23,8 @@ class Verb(NamedTuple):
     gerund: Tree
     stative: bool = False
     """Whether the verb is stative and so has no progressive."""
+    willed: bool = True
+    """Whether the verb is for what one does on purpose, and so can be commanded or planned."""
 
 
 class VerbGroup(NamedTuple):
@@ -31,11 +35,9 @@ class VerbGroup(NamedTuple):
     verbs: Choice[Verb]
     places: Choice[str] | None
     """Senses of the places of the action, if it has any."""
-    tool: Choice[str] | None
-    """Sense of the tool of the action, if it has one."""
 
 
-def inflect(lemma: str, *, stative: bool = False) -> Verb:
+def inflect(lemma: str, *, stative: bool = False, willed: bool = True) -> Verb:
     """Return all forms of a verb."""
     past: Tree = ("VBD", inflect_past(lemma))
     plain: Tree = ("VBP", lemma)
@@ -46,6 +48,7 @@ def inflect(lemma: str, *, stative: bool = False) -> Verb:
         participle=("VBN", inflect_participle(lemma)),
         gerund=("VBG", inflect_gerund(lemma)),
         stative=stative,
+        willed=willed and not stative,
     )
 
 
@@ -56,14 +59,17 @@ BE = Verb(
     participle=("VBN", "been"),
     gerund=("VBG", "being"),
     stative=True,
+    willed=False,
 )
 HAVE = inflect("have", stative=True)
 DO = inflect("do")
 
 
 def inflect_all(words: str) -> list[Verb]:
-    """Return the verbs of a list in which a star marks the stative ones."""
-    return [inflect(word.rstrip("*"), stative=word.endswith("*")) for word in words.split()]
+    """Return the verbs of a list in which a star marks the stative ones and a minus what nobody does on purpose."""
+    return [
+        inflect(word.rstrip("*-"), stative=word.endswith("*"), willed=not word.endswith("-")) for word in words.split()
+    ]
 
 
 def zipf_verbs(words: str) -> Choice[Verb]:
@@ -71,12 +77,12 @@ def zipf_verbs(words: str) -> Choice[Verb]:
     return zipf(inflect_all(words), shift=12.0)
 
 
-STATES = zipf_verbs("say think know* believe* hear* claim notice learn")
+STATES = zipf_verbs("say think* know* believe* claim")
 TELLING = zipf_verbs("tell remind warn")
-WISHES = zipf_verbs("want* try hope decide plan need* refuse promise agree")
-ORDERS = zipf_verbs("ask tell force allow order")
-HABITS = zipf_verbs("start stop enjoy")
-PERCEPTION = zipf_verbs("see* watch hear*")
+WISHES = zipf_verbs("want* try hope decide- promise")
+ORDERS = zipf_verbs("ask tell force")
+HABITS = zipf_verbs("start- stop-")
+PERCEPTION = zipf_verbs("see* watch notice*")
 SEEMING = zipf_verbs("seem* look*")
 GOAL_VERBS = zipf_verbs(scenes.GOALS)
 POSTURE = zipf_verbs(scenes.POSTURE)
@@ -96,21 +102,20 @@ def _list_subjects(words: str) -> tuple[str, ...]:
     return tuple(sense for word in words.split() for sense in (ANYONE if word == "anyone" else (word,)))
 
 
-def _transitive(subjects: str, objects: str, verbs: str, places: str = "", tool: str = "") -> VerbGroup:
+def _transitive(subjects: str, objects: str, verbs: str, places: str = "") -> VerbGroup:
     return VerbGroup(
         _list_subjects(subjects),
         _senses(objects),
         zipf_verbs(verbs),
         _senses(places) if places else None,
-        _senses(tool) if tool else None,
     )
 
 
 class Intransitives(NamedTuple):
-    """Verbs without an object for the subjects of a sense, and where they happen."""
+    """Verbs without an object, and where they happen."""
 
     verbs: Choice[Verb]
-    places: Choice[str]
+    places: Choice[str] | None
 
 
 class Compound(NamedTuple):
@@ -127,44 +132,89 @@ def _compound(phrase: str, objects: str, tag: str) -> Compound:
     return Compound(inflect_all(lemma)[0], leaf, _senses(objects))
 
 
-def _compounds(table: str, tag: str) -> dict[str, Choice[Compound]]:
-    """Return sense of the subject -> its verbs with prepositions or particles."""
-    found: dict[str, list[Compound]] = {}
-    for subjects, phrase, objects in read_rows(table):
-        for subject in subjects.split():
-            for sense in ANYONE if subject == "person" else (subject,):
-                found.setdefault(sense, []).append(_compound(phrase, objects, tag))
-    return {sense: zipf(compounds, shift=8.0) for sense, compounds in found.items()}
-
-
-GROUPS = tuple(_transitive(*cells) for cells in read_rows(scenes.TRANSITIVE))
-
-
 def weigh_by_size(groups: Sequence[VerbGroup]) -> Choice[VerbGroup]:
     """Return a choice among groups, weighted by the root of their size: verbs of small groups must not be too rare."""
     return Choice(groups, [len(group.verbs.items) ** 0.5 for group in groups])
 
 
-GROUPS_BY_SUBJECT = {
-    sense: weigh_by_size([group for group in GROUPS if sense in group.subjects])
-    for sense in {sense for group in GROUPS for sense in group.subjects}
-}
-GROUPS_BY_OBJECT = {
-    sense: weigh_by_size([group for group in GROUPS if sense in group.objects.items])
-    for sense in {sense for group in GROUPS for sense in group.objects.items}
-}
-INTRANSITIVES = {
-    sense: Intransitives(zipf_verbs(verbs), _senses(places))
-    for senses, verbs, places in read_rows(scenes.INTRANSITIVE)
-    for sense in senses.split()
-}
-PREPOSITIONALS = _compounds(scenes.PREPOSITIONAL, "IN")
-PARTICLES = _compounds(scenes.PARTICLE, "RP")["person"]
-GIFTS = zipf([(sense, zipf_verbs(verbs)) for sense, verbs in read_rows(scenes.GIFTS)])
-"""Senses of gifts, and the verbs of giving them."""
-MOTION = zipf([
-    (zipf_leaves("RB", adverbs, label="ADVP"), zipf_verbs(verbs)) for adverbs, verbs in read_rows(scenes.MOTION)
-])  # fmt: skip
+class Scene(NamedTuple):
+    """What happens at one kind of place: the actions, and the persons and things that take part."""
+
+    name: str
+    places: Choice[str]
+    """Senses of the places where persons are."""
+    groups: tuple[VerbGroup, ...]
+    by_subject: Mapping[str, Choice[VerbGroup]]
+    by_object: Mapping[str, Choice[VerbGroup]]
+    intransitives: Mapping[str, Choice[Intransitives]]
+    prepositionals: Mapping[str, Choice[Compound]]
+    particles: Choice[Compound] | None
+    gifts: Choice[tuple[Choice[str], Choice[Verb]]] | None
+    subjects: Choice[str]
+
+
+def _cells_of(table: str, scene: str) -> list[list[str]]:
+    """Return the rows of a table for a scene, without the first cell."""
+    return [cells for name, *cells in read_rows(table) if name in (scene, "any")]
+
+
+def _collect(pairs: Iterable[tuple[str, T]]) -> dict[str, Choice[T]]:
+    """Return sense -> choice among what stands beside it."""
+    found: dict[str, list[T]] = {}
+    for sense, item in pairs:
+        found.setdefault(sense, []).append(item)
+    return {sense: zipf(items, shift=8.0) for sense, items in found.items()}
+
+
+def _map_groups(pairs: Iterable[tuple[str, VerbGroup]]) -> dict[str, Choice[VerbGroup]]:
+    return {sense: weigh_by_size(choice.items) for sense, choice in _collect(pairs).items()}
+
+
+def _weigh_subjects(senses: Iterable[str]) -> Choice[str]:
+    """Return a choice in which about half of the subjects are anyone, a third have a trade, and the rest are things."""
+    found = dict.fromkeys(sense for sense in senses if sense not in {*ANYONE, *SPOTS, "body"})
+    trades = [sense for sense in found if sense in PERSONS]
+    things = [sense for sense in found if sense not in PERSONS]
+    return weigh(
+        {"person": 36.0, "kin": 7.0, "parent": 5.0}
+        | {sense: 30.0 / len(trades) for sense in trades}
+        | {sense: 16.0 / len(things) for sense in things}
+    )
+
+
+def _set_scene(name: str, places: str) -> Scene:
+    groups = tuple(_transitive(*cells) for cells in _cells_of(scenes.TRANSITIVE, name))
+    intransitives = _collect(
+        (sense, Intransitives(zipf_verbs(verbs), _senses(" ".join(places)) if places else None))
+        for senses, verbs, *places in _cells_of(scenes.INTRANSITIVE, name)
+        for sense in senses.split()
+    )
+    by_subject = _map_groups((sense, group) for group in groups for sense in group.subjects)
+    by_object = _map_groups((sense, group) for group in groups for sense in group.objects.items)
+    particles = [_compound(phrase, objects, "RP") for phrase, objects in _cells_of(scenes.PARTICLE, name)]
+    gifts = [(_senses(senses), zipf_verbs(verbs)) for senses, verbs in _cells_of(scenes.GIFTS, name)]
+    return Scene(
+        name=name,
+        places=_senses(places),
+        groups=groups,
+        by_subject=by_subject,
+        by_object=by_object,
+        intransitives=intransitives,
+        prepositionals=_collect(
+            (sense, _compound(phrase, objects, "IN"))
+            for subjects, phrase, objects in _cells_of(scenes.PREPOSITIONAL, name)
+            for sense in _list_subjects(subjects)
+        ),
+        particles=zipf(particles) if particles else None,
+        gifts=zipf(gifts) if gifts else None,
+        subjects=_weigh_subjects([*by_subject, *by_object, *intransitives]),
+    )
+
+
+SCENES = {name: _set_scene(name, places) for name, places in read_rows(scenes.PLACES)}
+GROUPS = tuple(group for scene in SCENES.values() for group in scene.groups)
+_DIRECTIONS, _MOTION = scenes.MOTION.split("|")
+MOTION = zipf_leaves("RB", _DIRECTIONS, label="ADVP"), zipf_verbs(_MOTION)
 """Adverbs of direction, and the verbs of motion before them."""
 
 
@@ -176,7 +226,12 @@ VERB_LEMMAS = {
     form: verb.base[1]
     for choice in (
         *(group.verbs for group in GROUPS),
-        *(entry.verbs for entry in INTRANSITIVES.values()),
+        *(
+            entry.verbs
+            for scene in SCENES.values()
+            for choice in scene.intransitives.values()
+            for entry in choice.items
+        ),
         *(choice for choice in (STATES, TELLING, WISHES, ORDERS, HABITS, PERCEPTION, SEEMING, GOAL_VERBS, POSTURE)),
     )
     for verb in choice.items

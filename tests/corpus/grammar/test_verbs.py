@@ -7,10 +7,13 @@ from probing.corpus.grammar import verbs
 
 def all_verbs() -> list[verbs.Verb]:
     lists = [group.verbs.items for group in verbs.GROUPS]
-    lists += [entry.verbs.items for entry in verbs.INTRANSITIVES.values()]
-    lists += [choice.items for _, choice in (*verbs.GIFTS.items, *verbs.MOTION.items)]
-    lists += [tuple(compound.verb for compound in choice.items) for choice in verbs.PREPOSITIONALS.values()]
-    lists.append(tuple(compound.verb for compound in verbs.PARTICLES.items))
+    lists.append(verbs.MOTION[1].items)
+    for scene in verbs.SCENES.values():
+        lists += [entry.verbs.items for choice in scene.intransitives.values() for entry in choice.items]
+        lists += [choice.items for _, choice in (scene.gifts.items if scene.gifts else ())]
+        compounds = [compound for choice in scene.prepositionals.values() for compound in choice.items]
+        compounds += scene.particles.items if scene.particles else ()
+        lists.append(tuple(compound.verb for compound in compounds))
     for choice in (
         verbs.STATES, verbs.TELLING, verbs.WISHES, verbs.ORDERS, verbs.HABITS, verbs.PERCEPTION,
         verbs.GOAL_VERBS, verbs.POSTURE, verbs.SEEMING,
