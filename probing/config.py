@@ -8,7 +8,7 @@ import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, TypeVar
 
 from probing.errors import ProbingError, unknown
 from probing.storage import read_text
@@ -32,10 +32,28 @@ def _require(condition: bool, name: str, value: Any, allowed: str) -> None:
         raise ProbingError(f"{name} must be {allowed}. Got {shown!r}")
 
 
-def _check_field(config: Any, name: str, fits: bool, allowed: str) -> None:
+def check_field(config: Any, name: str, fits: bool, allowed: str) -> None:
     """Refuse a value of a section's field that does not fit."""
-    section = type(config).__name__.removesuffix("Config").lower()
-    _require(fits, f"{section}.{name}", getattr(config, name), allowed)
+    _require(fits, f"{config.section}.{name}", getattr(config, name), allowed)
+
+
+def check_sizes(config: Any) -> None:
+    """Refuse sizes of a model that do not go together."""
+    check_field(config, "dropout", 0 <= config.dropout < 1, "at least 0 and below 1")
+    for name in ("num_heads", "num_capsules"):
+        divides = config.model_dim % getattr(config, name) == 0
+        check_field(config, name, divides, f"a divisor of model.model_dim={config.model_dim}")
+    check_field(config, "votes", config.votes in ("shared", "per_head"), "shared or per_head")
+    schedule = f"one number for each of model.iterations={config.iterations}"
+    check_field(config, "inverse_temperature", len(config.inverse_temperature) in (0, config.iterations), schedule)
+    exist = all(1 <= layer <= config.num_layers for layer in config.layers_with_aggregator)
+    check_field(config, "layers_with_aggregator", exist, f"layers from 1 to model.num_layers={config.num_layers}")
+
+
+def check_at_least_one(config: Any, *names: str) -> None:
+    """Refuse numbers below one."""
+    for name in names:
+        check_field(config, name, getattr(config, name) >= 1, "at least 1")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,19 +82,12 @@ class ModelConfig:
     layers_with_aggregator: tuple[int, ...] = ()
     """Layers, counted from 1, that have the aggregator, while the others are linear; empty means all."""
 
+    section: ClassVar[str] = "model"
+
     def __post_init__(self) -> None:
         sizes = ("num_layers", "model_dim", "num_heads", "feed_forward_dim", "head_dim", "num_capsules", "iterations")
-        for name in sizes:
-            _check_field(self, name, getattr(self, name) >= 1, "at least 1")
-        _check_field(self, "dropout", 0 <= self.dropout < 1, "at least 0 and below 1")
-        for name in ("num_heads", "num_capsules"):
-            divides = self.model_dim % getattr(self, name) == 0
-            _check_field(self, name, divides, f"a divisor of model.model_dim={self.model_dim}")
-        _check_field(self, "votes", self.votes in ("shared", "per_head"), "shared or per_head")
-        schedule = f"one number for each of model.iterations={self.iterations}"
-        _check_field(self, "inverse_temperature", len(self.inverse_temperature) in (0, self.iterations), schedule)
-        exist = all(1 <= layer <= self.num_layers for layer in self.layers_with_aggregator)
-        _check_field(self, "layers_with_aggregator", exist, f"layers from 1 to model.num_layers={self.num_layers}")
+        check_at_least_one(self, *sizes)
+        check_sizes(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,13 +110,21 @@ class TrainingConfig:
     """Smallest frequency of a word in the training split; rarer words count as unknown, which is so learned, too."""
     max_vocabulary: int = 50_000
 
+    section: ClassVar[str] = "training"
+
     def __post_init__(self) -> None:
-        for name in ("max_epochs", "patience", "batch_size", "warmup_steps", "min_frequency", "max_vocabulary"):
-            _check_field(self, name, getattr(self, name) >= 1, "at least 1")
-        _check_field(self, "learning_rate", self.learning_rate > 0, "above 0")
-        _check_field(self, "clip_norm", self.clip_norm >= 0, "0 or above")
-        known = ("auto", "float32", "bfloat16")
-        _check_field(self, "precision", self.precision in known, "auto, float32 or bfloat16")
+        check_at_least_one(
+            self, "max_epochs", "patience", "batch_size", "warmup_steps", "min_frequency", "max_vocabulary"
+        )
+        check_descent(self)
+
+
+def check_descent(config: Any) -> None:
+    """Refuse settings of the optimiser that do not fit."""
+    check_field(config, "learning_rate", config.learning_rate > 0, "above 0")
+    check_field(config, "clip_norm", config.clip_norm >= 0, "0 or above")
+    known = ("auto", "float32", "bfloat16")
+    check_field(config, "precision", config.precision in known, "auto, float32 or bfloat16")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,15 +164,24 @@ DEFAULT_PRESETS = {"senteval": "paper", "mini": "mini", "midi": "mini"}
 """The preset of each data set; a folder of task files has `small`."""
 
 
+AnyConfig = TypeVar("AnyConfig", bound=Any)
+"""Dataclass of settings by section."""
 MAX_FILE = 1 << 14
 """Largest file of settings in bytes: the time of the TOML parser grows with the square of a key's length."""
 
 
 def resolve_config(preset: str, *, config_file: Path | None = None, settings: Iterable[str] = ()) -> Config:
-    """Return a preset changed by a TOML file, then by `section.key=value` settings."""
-    if preset not in PRESETS:
-        raise unknown("preset", preset, PRESETS)
-    config = PRESETS[preset]
+    """Return a preset of probing changed by a TOML file, then by `section.key=value` settings."""
+    return change_preset(PRESETS, preset, config_file=config_file, settings=settings)
+
+
+def change_preset(
+    presets: Mapping[str, AnyConfig], preset: str, *, config_file: Path | None = None, settings: Iterable[str] = ()
+) -> AnyConfig:
+    """Return one of some presets changed by a TOML file, then by `section.key=value` settings."""
+    if preset not in presets:
+        raise unknown("preset", preset, presets)
+    config = presets[preset]
     converted: dict[str, dict[str, Any]] = {}
     if config_file is not None:
         converted = _check(config, _read_toml(config_file), f"{config_file}: ")
@@ -166,9 +194,19 @@ def resolve_config(preset: str, *, config_file: Path | None = None, settings: It
         changes.setdefault(section, {})[key] = value.strip()
     for section, values in _check(config, changes, "").items():
         converted[section] = converted.get(section, {}) | values
+    return _replace(config, converted)
+
+
+def convert_sections(config: AnyConfig, sections: Mapping[str, Any]) -> AnyConfig:
+    """Return settings changed by those that a JSON file has, by section."""
+    return _replace(config, _check(config, sections, ""))
+
+
+def _replace(config: AnyConfig, converted: Mapping[str, Mapping[str, Any]]) -> AnyConfig:
     # Only the outcome has to make sense: a file may set what goes together with a --set.
     sections = {name: dataclasses.replace(getattr(config, name), **values) for name, values in converted.items()}
-    return dataclasses.replace(config, **sections)
+    changed: AnyConfig = dataclasses.replace(config, **sections)
+    return changed
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
@@ -180,7 +218,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise ProbingError(f"{path}: not valid TOML (nested too deeply)") from None
 
 
-def _check(config: Config, changes: Mapping[str, Any], where: str) -> dict[str, dict[str, Any]]:
+def _check(config: Any, changes: Mapping[str, Any], where: str) -> dict[str, dict[str, Any]]:
     """Return the changes by section and key, each converted to its field's type."""
     sections = {item.name: getattr(config, item.name) for item in dataclasses.fields(config)}
     known = [f"{name}.{item.name}" for name, value in sections.items() for item in dataclasses.fields(value)]

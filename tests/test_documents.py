@@ -1,6 +1,7 @@
 """The documents are true where a test can tell: links resolve, commands parse, Python examples fit the functions.
 
-`pytest tests/test_documents.py --rewrite-goldens` writes the option tables of docs/command-line.md anew.
+`pytest tests/test_documents.py --rewrite-goldens` writes the tables of options, of settings' values and of the
+translators' parameters anew.
 """
 
 from __future__ import annotations
@@ -9,19 +10,22 @@ import ast
 import importlib
 import inspect
 import itertools
+import json
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
+from click.testing import CliRunner
 
 import probing
 from probing.commands import main
 from probing.config import PRESETS
+from probing.translation.settings import TRANSLATION_PRESETS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -238,16 +242,73 @@ def test_every_option_is_documented() -> None:
         assert all(f"`{option}`" in text for option in options)
 
 
-def test_every_setting_is_documented_with_its_presets() -> None:
-    text = COMMAND_LINE.read_text(encoding="utf-8")
-    for section in fields(PRESETS["paper"]):
-        for setting in fields(getattr(PRESETS["paper"], section.name)):
-            values = [
-                getattr(getattr(PRESETS[name], section.name), setting.name) for name in ("paper", "small", "mini")
-            ]
-            cells = ["" if value == () else str(value).lower() for value in values]
-            row = re.sub(r"\|\s+(?=\|)", "| ", f"| `{section.name}.{setting.name}` | {' | '.join(cells)} | ")
-            assert row in text, f"expected a row that begins with {row!r}"
+SETTINGS: dict[str, Mapping[str, Any]] = {"docs/command-line.md": PRESETS, "docs/translation.md": TRANSLATION_PRESETS}
+"""Pages with a table of all settings, and the presets whose values stand in its columns."""
+
+
+def list_settings(presets: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Return each setting with its values in the presets, as a table shows them."""
+    first = next(iter(presets.values()))
+    for section in fields(first):
+        for setting in fields(getattr(first, section.name)):
+            values = [getattr(getattr(preset, section.name), setting.name) for preset in presets.values()]
+            yield f"{section.name}.{setting.name}", list(map(show_setting, values))
+
+
+def show_setting(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value).lower()
+
+
+@pytest.mark.parametrize("document", SETTINGS)
+def test_every_setting_is_documented_with_its_presets(document: str, request: pytest.FixtureRequest) -> None:
+    text, presets = read(document), SETTINGS[document]
+    assert f"| setting | {' | '.join(f'`{name}`' for name in presets)} | meaning |" in text
+    for name, cells in list_settings(presets):
+        row = re.sub(r"\|\s+(?=\|)", "| ", f"| `{name}` | {' | '.join(cells)} | ")
+        if request.config.getoption("--rewrite-goldens"):
+            old = rf"^\| `{re.escape(name)}` (?:\|[^|\n]*){{{len(cells)}}}\| "
+            text = re.sub(old, lambda _, row=row: row, text, flags=re.MULTILINE)
+        assert row in text, f"expected a row that begins with {row!r}"
+    if request.config.getoption("--rewrite-goldens"):
+        (ROOT / document).write_text(text, encoding="utf-8")
+
+
+PARAMETERS = re.compile(r"<!-- parameters -->\n(.*?)<!-- /parameters -->", re.DOTALL)
+PAPERS_ROWS = {
+    "Base": ("88.0M", "base", "base", ()),
+    "EM, layer 1, or 6": ("90.1M", "base", "em", ("model.layers_with_aggregator=1",)),
+    "EM, layers 1,2": ("92.2M", "base", "em", ("model.layers_with_aggregator=1,2",)),
+    "EM, layers 1-3, or 4-6": ("94.3M", "base", "em", ("model.layers_with_aggregator=1,2,3",)),
+    "EM, all layers": ("100.6M", "base", "em", ()),
+    "EM, `enc-self` and `enc-dec`": ("+25.2M", "base", "em", ("model.apply=enc-self,enc-dec",)),
+    "EM, all three attentions": ("+37.8M", "base", "em", ("model.apply=enc-self,enc-dec,dec-self",)),
+    "Big": ("264M", "big", "base", ()),
+    "Big, EM, layers 1,2": ("297M", "big", "em", ("model.layers_with_aggregator=1,2",)),
+}
+"""Rows of the paper's tables: what it prints, and preset, aggregator and settings of `probe translate describe`."""
+
+
+def describe_parameters() -> str:
+    """Return the paper's numbers of parameters beside those that `probe translate describe` prints, as Markdown."""
+    totals: dict[str, int] = {}
+    rows = ["| model | parameters | added | the paper prints |", "|---|---:|---:|---:|"]
+    for name, (printed, preset, aggregator, settings) in PAPERS_ROWS.items():
+        options = ["--preset", preset, "--aggregator", aggregator, "--vocabulary", "24004,30829", "--json"]
+        options += [part for setting in settings for part in ("--set", setting)]
+        outcome = CliRunner().invoke(main, ["translate", "describe", *options])
+        totals[name] = json.loads(outcome.stdout)["total"]
+        added = totals[name] - totals["Big" if preset == "big" else "Base"]
+        rows.append(f"| {name} | {totals[name]:,} | {f'{added:,}' if added else ''} | {printed} |")
+    return "\n".join([*rows, ""])
+
+
+def test_the_papers_parameters_are_those_of_the_command(request: pytest.FixtureRequest) -> None:
+    text = read("docs/translation.md")
+    wanted = PARAMETERS.sub(f"<!-- parameters -->\n{describe_parameters()}<!-- /parameters -->", text)
+    if request.config.getoption("--rewrite-goldens"):
+        (DOCS / "translation.md").write_text(wanted, encoding="utf-8")
+        text = wanted
+    assert text == wanted, "docs/translation.md has other figures: run this test with --rewrite-goldens"
 
 
 # Python

@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from probing.report.formats import CLAIMS_HEADING, escape_markdown, load_and_render
+from probing.report.blocks import CLAIMS_HEADING, escape_markdown
+from probing.report.formats import load_and_render
 from probing.report.grouping import load_records
 from probing.report.table import make_tables
 

@@ -13,6 +13,7 @@ from probing.commands.program import main
 from probing.commands.report import report
 from probing.commands.run import run
 from probing.commands.tasks import tasks
+from probing.commands.translate import translate
 from probing.commands.verify import verify
 
 __all__ = ["main"]
@@ -21,6 +22,7 @@ for command in (
     run,
     report,
     compare,
+    translate,
     merge,
     verify,
     plot,

@@ -16,7 +16,7 @@ TEXTS = [0, 1, 2, 5, 7]
 
 @click.group()
 def cache() -> None:
-    """List or delete vectors, models, shipped files, kernels, parses and checkpoints that are kept."""
+    """List or delete vectors, models, shipped files, kernels, parses, parallel text and checkpoints that are kept."""
 
 
 @cache.command("list")

@@ -18,7 +18,7 @@ def merge(folders: tuple[Path, ...], output: Path) -> None:
     """Join results folders, such as those of runs on several machines.
 
     If two records of one cell have different numbers, both files are named and nothing is written (exit code 2).
-    A damaged file is named and left out (exit code 1).
+    A damaged file is named and left out (exit code 1). The texts and the model of a translation come with its record.
 
     \b
     probe merge node1/results node2/results --output results

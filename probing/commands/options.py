@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from probing import registry
-from probing.config import DEVICES, PRESETS
+from probing.config import BACKENDS, DEVICES, PRESETS
 from probing.errors import ProbingError, as_lines, as_one_line, escape_json
 from probing.registry import COMPARED
 from probing.storage import check_path
@@ -125,4 +125,39 @@ AGGREGATORS = click.option(
     "aggregators",
     multiple=True,
     help=f"Aggregator: all ({join_names(COMPARED, 'and')}), {ONE_AGGREGATOR}. [default: all, unless --encoder]",
+)
+SEEDS = together(
+    click.option(
+        "--seed", "single_seeds", multiple=True, type=int, help="Seed of a run. Can be repeated. [default: 0]"
+    ),
+    click.option("--seeds", type=Seeds(), default=(), help="Number of seeds (5 for 0 to 4), or a list (0,1,2)."),
+)
+EXECUTION = together(
+    click.option(
+        "--jobs",
+        type=Jobs(),
+        metavar="N|auto",
+        default="auto",
+        show_default=True,
+        help="Number of cells at a time, each in its own process.",
+    ),
+    click.option("--force", is_flag=True, help="Run cells again that are already recorded."),
+    click.option(
+        "--backend",
+        default=BACKENDS[0],
+        show_default=True,
+        help=f"Place where cells run: {BACKENDS[0]} (processes of this machine), {join_names(BACKENDS[1:])}.",
+    ),
+    click.option("--address", metavar="HOST:PORT", help="Address of the cluster. [default for ray: this machine's]"),
+    click.option(
+        "--gpus-per-cell",
+        type=click.FloatRange(0),
+        default=0.0,
+        help="GPUs per cell on a cluster; 0.5 lets two cells share one.",
+    ),
+    click.option("--shard", type=Shard(), help="Shard to run: one of N fixed parts of the cells, counted from 1."),
+    click.option("--plan", is_flag=True, help="Print the cells and an estimate of the time; record nothing."),
+    click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON."),
+    click.option("-q", "--quiet", is_flag=True, help="Print warnings and errors only."),
+    click.option("-v", "--verbose", is_flag=True, help="Print a line for every epoch."),
 )

@@ -9,8 +9,7 @@ from pathlib import Path
 import click
 
 from probing.commands import options
-from probing.commands.options import join_names
-from probing.config import BACKENDS, CONTROLS, DTYPES, POOLINGS, PROBES
+from probing.config import CONTROLS, DTYPES, POOLINGS, PROBES
 from probing.errors import ProbingError
 
 
@@ -40,37 +39,10 @@ from probing.errors import ProbingError
 @options.PRESET
 @options.SETTINGS
 @click.option("--layers-with-aggregator", metavar="1,2", help="Layers that have the aggregator; others stay linear.")
-@click.option("--seed", "single_seeds", multiple=True, type=int, help="Seed of a run. Can be repeated. [default: 0]")
-@click.option("--seeds", type=options.Seeds(), default=(), help="Number of seeds (5 for 0 to 4), or a list (0,1,2).")
+@options.SEEDS
 @options.DEVICE
-@click.option(
-    "--jobs",
-    type=options.Jobs(),
-    metavar="N|auto",
-    default="auto",
-    show_default=True,
-    help="Number of cells at a time, each in its own process.",
-)
 @options.RESULTS
-@click.option("--force", is_flag=True, help="Run cells again that are already recorded.")
-@click.option(
-    "--backend",
-    default=BACKENDS[0],
-    show_default=True,
-    help=f"Place where cells run: {BACKENDS[0]} (processes of this machine), {join_names(BACKENDS[1:])}.",
-)
-@click.option("--address", metavar="HOST:PORT", help="Address of the cluster. [default for ray: this machine's]")
-@click.option(
-    "--gpus-per-cell",
-    type=click.FloatRange(0),
-    default=0.0,
-    help="GPUs per cell on a cluster; 0.5 lets two cells share one.",
-)
-@click.option("--shard", type=options.Shard(), help="Shard to run: one of N fixed parts of the cells, counted from 1.")
-@click.option("--plan", is_flag=True, help="Print the cells and an estimate of the time; record nothing.")
-@click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON.")
-@click.option("-q", "--quiet", is_flag=True, help="Print warnings and errors only.")
-@click.option("-v", "--verbose", is_flag=True, help="Print a line for every epoch.")
+@options.EXECUTION
 def run(
     tasks: tuple[str, ...],
     aggregators: tuple[str, ...],

@@ -18,8 +18,8 @@ def verify(folder: Path, data: Path | None) -> None:
     """Check that the figures of every record add up.
 
     Scores are computed again from the predictions and labels that a record holds, its key from its settings, and the
-    checksum of its data from the task file: that in --data, or for mini and midi the embedded. The exit code is 1 if
-    something does not add up.
+    checksum of its data from the task file: that in --data, or for mini and midi the embedded. BLEU is computed again
+    from a translation's statistics, and these from its texts. The exit code is 1 if something does not add up.
 
     \b
     probe verify results

@@ -4,4 +4,4 @@ from probing.execution.backends import check_backend, choose_backend
 from probing.execution.leases import Leases
 from probing.execution.local import LocalProcesses
 from probing.execution.scheduler import Waiting, execute, find_waiting
-from probing.execution.work import Backend
+from probing.execution.work import AnyWork, Backend, RunWork

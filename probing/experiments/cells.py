@@ -9,6 +9,7 @@ import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -65,6 +66,10 @@ class Cell:
         """Return the file of the cell's record in a results folder."""
         return self.identity.path(results)
 
+    def count_training(self) -> int:
+        """Return the number of training sentences."""
+        return len(load_task(self.path).splits["tr"])
+
     def files(self) -> dict[str, Path]:
         """Return the files that the cell reads, by their roles."""
         return {"task": self.path, **self.method.files()}
@@ -83,7 +88,7 @@ def run_cell(
     """
     stopwatch = Stopwatch()
     folder = None if results is None else checkpoint_folder(cell.record_path(results))
-    limit_threads(cell)
+    limit_threads(cell.identity)
     scores, error, tokens = None, None, 0
     try:
         scores, tokens = _score(cell, device, on_status, stopwatch, folder)
@@ -97,22 +102,32 @@ def run_cell(
         timing=Timing(
             seconds=round(seconds, 3),
             tokens_per_second=round(tokens / seconds, 1),
-            finished_at=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            finished_at=tell_time(),
         ),
-        where={
-            "probing": __version__,
-            "torch": torch.__version__,
-            "python": platform.python_version(),
-            "device": str(device),
-            "threads": torch.get_num_threads(),
-            **describe_processor(device),
-        },
+        where=describe_place(device),
     )
 
 
-def limit_threads(cell: Cell) -> None:
+def tell_time() -> str:
+    """Return the time in UTC, to the second."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+def describe_place(device: torch.device) -> dict[str, Any]:
+    """Return where a cell ran: versions, device, threads and processor."""
+    return {
+        "probing": __version__,
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+        "device": str(device),
+        "threads": torch.get_num_threads(),
+        **describe_processor(device),
+    }
+
+
+def limit_threads(identity: CellIdentity) -> None:
     """Take one thread for a narrow model."""
-    if cell.identity.settings.get("model", {}).get("model_dim", math.inf) <= NARROW:
+    if identity.settings.get("model", {}).get("model_dim", math.inf) <= NARROW:
         torch.set_num_threads(1)
 
 

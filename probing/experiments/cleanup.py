@@ -16,6 +16,7 @@ from probing.storage import (
     CHECKPOINTS,
     EXPLAINED,
     KERNELS,
+    PARALLEL,
     PARSES,
     SHIPPED,
     TEMPORARY,
@@ -33,6 +34,7 @@ CACHED = {
     SHIPPED: "file of a run on a cluster",
     KERNELS: "compiled library",
     PARSES: "parses of raw text",
+    PARALLEL: "segmented parallel text",
 }
 """Description of each kind in the cache that can be made again."""
 

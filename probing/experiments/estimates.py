@@ -8,26 +8,46 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import torch
 from tabulate import tabulate
 
 from probing.display import Status, format_seconds
 from probing.errors import escape_rows
-from probing.execution import Leases, Waiting
-from probing.experiments.cells import Cell, run_cell
-from probing.experiments.fitting import Probed
+from probing.execution import Leases, RunWork, Waiting
 from probing.results import CellIdentity, Record, Store
-from probing.tasks import load_task
 
 TRIAL = "a trial of some steps"
 SECONDS_OF_A_TRIAL = 1.0
 
-Trial = Callable[[Cell], float | None]
+
+class PlannedCell(Protocol):
+    """A cell of whatever measure, as a plan sees it."""
+
+    @property
+    def name(self) -> str:
+        """Name in messages."""
+
+    @property
+    def key(self) -> str:
+        """Key of the cell's identity."""
+
+    @property
+    def identity(self) -> CellIdentity:
+        """Everything that can change the cell's numbers."""
+
+    def record_path(self, results: Path) -> Path:
+        """Return the file of the record in a results folder."""
+
+    def count_training(self) -> int:
+        """Return the number of training sentences."""
+
+
+AnyCell = TypeVar("AnyCell", bound=PlannedCell)
+Trial = Callable[[Any], float | None]
 """Function that returns the seconds that a cell takes, or None if that cannot be tried."""
 
 
@@ -84,17 +104,23 @@ class RunPlan:
 
 
 def make_plan(
-    cells: Sequence[Cell], waiting: Sequence[Waiting[Cell]], store: Store, *, device: str, at_a_time: int, trial: Trial
+    cells: Sequence[PlannedCell],
+    waiting: Sequence[Waiting[Any]],
+    store: Store,
+    *,
+    device: str,
+    at_a_time: int,
+    trial: Trial,
 ) -> RunPlan:
     """Return the plan of a run of the cells; nothing is written, and trials leave nothing behind."""
     leases, ahead = Leases.of(store.folder), {item.path for item in waiting}
     tried: dict[str, tuple[float | None, int]] = {}
     recorded: dict[str, list[Record]] = defaultdict(list)
     for record in store.load(on_damaged=lambda line: None):
-        if record.scores is not None and str(record.where.get("device")) == device:
+        if record.outcome is not None and str(record.where.get("device")) == device:
             recorded[_describe_kind(record.identity)].append(record)
 
-    def plan_one(cell: Cell) -> Planned:
+    def plan_one(cell: PlannedCell) -> Planned:
         path = cell.record_path(store.folder)
         if path not in ahead:
             return Planned(cell.name, "finished", None, None, path.name)
@@ -102,7 +128,7 @@ def make_plan(
         seconds, judged_by = _judge(cell, recorded[kind])
         if seconds is None:
             if kind not in tried:
-                tried[kind] = trial(cell), _count_sentences(cell.path)
+                tried[kind] = trial(cell), cell.count_training()
             seconds, judged_by = _scale(cell, *tried[kind])
         return Planned(cell.name, "being run" if leases.is_taken(cell.key) else "to run", seconds, judged_by, path.name)
 
@@ -115,7 +141,7 @@ def _describe_kind(cell: CellIdentity) -> str:
     return json.dumps(facts, sort_keys=True)
 
 
-def _judge(cell: Cell, alike: Sequence[Record]) -> tuple[float | None, str | None]:
+def _judge(cell: PlannedCell, alike: Sequence[Record]) -> tuple[float | None, str | None]:
     """Return the estimated seconds of a cell, and the records that they are estimated from."""
     ours = (cell.identity.task, cell.identity.data.sha256)
     same = [record for record in alike if (record.identity.task, record.identity.data.sha256) == ours]
@@ -123,24 +149,19 @@ def _judge(cell: Cell, alike: Sequence[Record]) -> tuple[float | None, str | Non
         return fmean(result.timing.seconds for result in same), _count(same, "this task")
     if alike:
         per_sentence = fmean(result.timing.seconds / _count_training(result) for result in alike)
-        return per_sentence * _count_sentences(cell.path), _count(alike, "other tasks, by their size")
+        return per_sentence * cell.count_training(), _count(alike, "other tasks, by their size")
     return None, None
 
 
-def _scale(cell: Cell, seconds: float | None, sentences: int) -> tuple[float | None, str | None]:
+def _scale(cell: PlannedCell, seconds: float | None, sentences: int) -> tuple[float | None, str | None]:
     """Return the seconds of a cell from those of a trial on other data."""
     if seconds is None:
         return None, None
-    return seconds * _count_sentences(cell.path) / sentences, TRIAL
+    return seconds * cell.count_training() / sentences, TRIAL
 
 
-def try_out(cell: Cell, device: torch.device, threads: int) -> float | None:
-    """Return the seconds of a cell that needs all its epochs, from its first seconds; None if it cannot be tried.
-
-    A probe cannot be tried before its vectors are there: computing them takes more than seconds.
-    """
-    if isinstance(cell.method, Probed) and not cell.method.vectors.is_complete:
-        return None
+def try_out(cell: AnyCell, run_cell: RunWork[Any], device: torch.device, threads: int) -> float:
+    """Return the seconds of a cell that needs all its epochs, from its first seconds."""
     first: tuple[float, float] | None = None
 
     def watch(status: Status) -> None:
@@ -172,10 +193,7 @@ def _count(records: Sequence[Record], whose: str) -> str:
 
 
 def _count_training(result: Record) -> int:
+    if result.translation is not None:
+        return max(1, result.translation.pairs.train)
     assert result.scores is not None
     return max(1, sum(counts.train for counts in result.scores.classes.values()))
-
-
-@cache
-def _count_sentences(path: Path) -> int:
-    return len(load_task(path).splits["tr"])

@@ -209,7 +209,7 @@ def _explain_cell(
 
 def _fit(cell: Cell, task: IndexedTask, device: torch.device, display: Display) -> FittedModel:
     """Train the cell's model as a run does; the checkpoint of its last epoch is kept, and found the next time."""
-    limit_threads(cell)
+    limit_threads(cell.identity)
     torch.manual_seed(cell.identity.seed)
     checkpoint = Checkpoint(cache_folder("explained") / cell.key, key=cell.key, device=device, on_note=display.warn)
     with display.counting(f"{cell.name}: epochs", cell.method.settings["training"]["max_epochs"]) as on_epoch:

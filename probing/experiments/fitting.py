@@ -87,11 +87,11 @@ class Trained:
 
     def files(self) -> dict[str, Path]:
         """Return the plug-in's file, if the aggregator is one."""
-        return _find_plugin(self.aggregator)
+        return find_plugin(self.aggregator)
 
     def moved(self, files: Mapping[str, Path]) -> Trained:
         """Return the same method with the plug-in's file at another place."""
-        return dataclasses.replace(self, aggregator=_move_plugin(self.aggregator, files))
+        return dataclasses.replace(self, aggregator=move_plugin(self.aggregator, files))
 
     def fit(self, job: Job) -> FittedModel:
         """Train the model."""
@@ -126,11 +126,11 @@ class FineTuned:
 
     def files(self) -> dict[str, Path]:
         """Return the plug-in's file, if the encoder is one."""
-        return _find_plugin(self.encoder)
+        return find_plugin(self.encoder)
 
     def moved(self, files: Mapping[str, Path]) -> FineTuned:
         """Return the same method with the plug-in's file at another place."""
-        return dataclasses.replace(self, encoder=_move_plugin(self.encoder, files))
+        return dataclasses.replace(self, encoder=move_plugin(self.encoder, files))
 
     def fit(self, job: Job) -> FittedModel:
         """Train the encoder and the head."""
@@ -206,12 +206,14 @@ class Probed:
 Method = Trained | FineTuned | Probed
 
 
-def _find_plugin(spec: str) -> dict[str, Path]:
+def find_plugin(spec: str) -> dict[str, Path]:
+    """Return the file of a plug-in, by its role; anything else has none."""
     source = spec.rpartition(":")[0]
     return {PLUGIN: Path(source)} if source.endswith(".py") else {}
 
 
-def _move_plugin(spec: str, files: Mapping[str, Path]) -> str:
+def move_plugin(spec: str, files: Mapping[str, Path]) -> str:
+    """Return the specification of a plug-in whose file may be at another place."""
     return f"{files[PLUGIN]}:{spec.rpartition(':')[2]}" if PLUGIN in files else spec
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from probing.config import resolve_config
 from probing.corpus.source import Source, choose_source, own_files
 from probing.display import Display
 from probing.encoders import Recipe
+from probing.execution import AnyWork
 from probing.experiments.cells import Cell
 from probing.experiments.fitting import Probed
 from probing.experiments.models import choose_measures, choose_models
@@ -31,13 +31,14 @@ class PlannedCells:
     """Recipe of each entry in the cache of vectors, by the entry's folder."""
     device: torch.device
 
-    def take(self, shard: tuple[int, int] | None) -> PlannedCells:
-        """Return one of several shards: always the same cells, of equal numbers, some of every kind."""
-        if shard is None:
-            return self
-        number, count = shard
-        keys = sorted(cell.key for cell in self.cells)[number - 1 :: count]
-        return dataclasses.replace(self, cells=[cell for cell in self.cells if cell.key in keys])
+
+def take_shard(cells: list[AnyWork], shard: tuple[int, int] | None) -> list[AnyWork]:
+    """Return one of several shards of cells: always the same ones, of equal numbers, some of every kind."""
+    if shard is None:
+        return cells
+    number, count = shard
+    keys = sorted(cell.key for cell in cells)[number - 1 :: count]
+    return [cell for cell in cells if cell.key in keys]
 
 
 def plan_cells(experiment: Experiment, device: str, display: Display) -> PlannedCells:

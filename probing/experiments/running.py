@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import tempfile
 import time
 from collections import Counter
@@ -10,6 +11,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any, Generic
 
 import torch
 from msgspec import structs
@@ -19,9 +21,11 @@ from probing.display import Display, Status, format_seconds
 from probing.encoders import Recipe, VectorEntry, embed
 from probing.errors import ProbingError
 from probing.execution import (
+    AnyWork,
     Backend,
     Leases,
     LocalProcesses,
+    RunWork,
     Waiting,
     check_backend,
     choose_backend,
@@ -33,7 +37,7 @@ from probing.experiments.cleanup import sweep_leftovers
 from probing.experiments.estimates import RunPlan, make_plan, try_out
 from probing.experiments.fitting import Probed, Trained
 from probing.experiments.options import Experiment, Place
-from probing.experiments.planning import PlannedCells, plan_cells
+from probing.experiments.planning import PlannedCells, plan_cells, take_shard
 from probing.results import Record, Store, find_record
 from probing.storage import resolve_path
 from probing.tasks import load_task
@@ -48,74 +52,101 @@ class Summary:
     failed: int
     elsewhere: int = 0
     """Number of finished and failed cells that other processes ran on the same results folder."""
-    cells: Sequence[Cell] = field(default=(), compare=False, repr=False)
+    cells: Sequence[Any] = field(default=(), compare=False, repr=False)
     """All cells of the run."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Prepared:
-    planned: PlannedCells
+class Prepared(Generic[AnyWork]):
+    """The cells of a run of any kind, those of them that are to be run, and where."""
+
+    cells: Sequence[AnyWork]
     store: Store
-    waiting: list[Waiting[Cell]]
+    waiting: list[Waiting[Any]]
     backend: Backend
 
     @property
     def skipped(self) -> int:
-        return len(self.planned.cells) - len(self.waiting)
+        return len(self.cells) - len(self.waiting)
 
 
 def run(experiment: Experiment, place: Place, display: Display) -> Summary:
     """Train and score the models of an experiment; cells that are recorded already are skipped."""
     with display.listening(), writable(place.results):
-        ready = _prepare(experiment, place, display)
-        if swept := sweep_leftovers(place.results):
-            display.detail(f"{swept} temporary files of processes that were killed are deleted")
-        _rename_models(ready.planned.cells, ready.store)
-        waiting = [item.work for item in ready.waiting]
-        _embed(waiting, ready.planned.recipes, ready.planned.device, display)
-        return _execute(ready, display)
+        planned, ready = _prepare(experiment, place, display)
+        sweep_before(place.results, display)
+        rename_models(planned.cells, ready.store)
+        _embed([item.work for item in ready.waiting], planned.recipes, planned.device, display)
+        return execute_cells(ready, run_cell, display, describe_record, _describe_routing)
 
 
 def plan(experiment: Experiment, place: Place, display: Display) -> RunPlan:
     """Return the cells that `run` would run with the same options, and an estimate of the time."""
     with display.listening():
-        ready = _prepare(experiment, place, display)
-        with ready.backend.open(run_cell, len(ready.waiting), display.update) as slots:
-            at_a_time = slots.count
-        return make_plan(
-            ready.planned.cells,
-            ready.waiting,
-            ready.store,
-            device=str(ready.backend.device),
-            at_a_time=at_a_time,
-            trial=partial(_try_out, backend=ready.backend, display=display),
-        )
+        return plan_run(_prepare(experiment, place, display)[1], run_cell, display, _can_be_tried)
 
 
-def _try_out(cell: Cell, *, backend: Backend, display: Display) -> float | None:
-    if not isinstance(backend, LocalProcesses):  # a cluster's machines are not this one
-        return None
-    display.say(f"trying {cell.name} for some steps; nothing is kept of it")
-    return try_out(cell, backend.device, backend.threads)
+def plan_run(
+    ready: Prepared[Any],
+    run_one: RunWork[Any],
+    display: Display,
+    can_be_tried: Callable[[Any], bool] = lambda cell: True,
+) -> RunPlan:
+    """Return the plan of the cells of a run."""
+    backend = ready.backend
+
+    def try_cell(cell: Any) -> float | None:
+        if not isinstance(backend, LocalProcesses) or not can_be_tried(cell):  # a cluster's machines are not this one
+            return None
+        display.say(f"trying {cell.name} for some steps; nothing is kept of it")
+        return try_out(cell, run_one, backend.device, backend.threads)
+
+    with backend.open(run_one, len(ready.waiting), display.update) as slots:
+        at_a_time = slots.count
+    device = str(backend.device)
+    return make_plan(ready.cells, ready.waiting, ready.store, device=device, at_a_time=at_a_time, trial=try_cell)
 
 
-def _prepare(experiment: Experiment, place: Place, display: Display) -> _Prepared:
+def _can_be_tried(cell: Cell) -> bool:
+    """Return whether some steps of a cell can be tried: not a probe's before its vectors are there."""
+    return not isinstance(cell.method, Probed) or cell.method.vectors.is_complete
+
+
+def _prepare(experiment: Experiment, place: Place, display: Display) -> tuple[PlannedCells, Prepared[Cell]]:
     """Return the cells, those of them that are to be run, and the backend."""
-    check_backend(place.backend, address=place.address, gpus_per_cell=place.gpus_per_cell)  # before any file is read
-    planned, store = plan_cells(experiment, place.device, display).take(place.shard), Store(place.results)
+    check_place(place)
+    planned = plan_cells(experiment, place.device, display)
+    planned = dataclasses.replace(planned, cells=take_shard(planned.cells, place.shard))
+    return planned, prepare_cells(planned.cells, planned.device, place, display)
+
+
+def check_place(place: Place) -> None:
+    """Refuse an unknown backend, and options that do not go with it, before any file is read."""
+    check_backend(place.backend, address=place.address, gpus_per_cell=place.gpus_per_cell)
+
+
+def prepare_cells(cells: list[AnyWork], device: torch.device, place: Place, display: Display) -> Prepared[AnyWork]:
+    """Return which of the cells are to be run, and where."""
+    store = Store(place.results)
     backend = choose_backend(
         place.backend,
         address=place.address,
         gpus_per_cell=place.gpus_per_cell,
         jobs=place.jobs,
-        num_works=len(planned.cells),
-        device=planned.device,
+        num_works=len(cells),
+        device=device,
     )
-    waiting = find_waiting(planned.cells, store, force=place.force, on_damaged=display.warn)
-    return _Prepared(planned, store, waiting, backend)
+    waiting = find_waiting(cells, store, force=place.force, on_damaged=display.warn)
+    return Prepared(cells, store, waiting, backend)
 
 
-def _rename_models(cells: Sequence[Cell], store: Store) -> None:
+def sweep_before(results: Path, display: Display) -> None:
+    """Delete what killed processes left, before a run."""
+    if swept := sweep_leftovers(results):
+        display.detail(f"{swept} temporary files of processes that were killed are deleted")
+
+
+def rename_models(cells: Sequence[Any], store: Store) -> None:
     """Give the records of cells the labels that their models have now; the numbers stay."""
     for cell in cells:
         record = find_record(cell.record_path(store.folder), cell.key)
@@ -152,27 +183,34 @@ def _embed(waiting: Sequence[Cell], recipes: dict[Path, Recipe], device: torch.d
             display.say(f"{cell.task.name} {recipe.label}: {total:,} sentences embedded, {took}")
 
 
-def _execute(ready: _Prepared, display: Display) -> Summary:
-    """Run the cells and record each as it ends."""
-    waiting, store, skipped, total = ready.waiting, ready.store, ready.skipped, len(ready.planned.cells)
+def execute_cells(
+    ready: Prepared[AnyWork],
+    run_one: Callable[..., Record],
+    display: Display,
+    describe: Callable[[Record], str],
+    describe_work: Callable[[Sequence[AnyWork], torch.device], str] = lambda works, device: "",
+) -> Summary:
+    """Run the cells and record each as it ends; the functions describe a record, and what is run here, in words."""
+    waiting, store, skipped, total = ready.waiting, ready.store, ready.skipped, len(ready.cells)
     if skipped:
         display.say(f"{skipped} of {total} cells are already in {store.folder} and skipped (--force runs them again)")
     counts = Counter[str]()
     try:
         if isinstance(ready.backend, LocalProcesses):
-            _compile([item.work for item in waiting], ready.backend.device, display)
+            if text := describe_work([item.work for item in waiting], ready.backend.device):
+                display.detail(text)
             display.detail(ready.backend.description)
-            run_one = partial(run_cell, results=resolve_path(store.folder))
+            here = partial(run_one, results=resolve_path(store.folder))
         else:
             display.say(ready.backend.description)
-            run_one = partial(run_remotely, results=resolve_path(store.folder))
-        ends = execute(waiting, store, ready.backend, run_one, display)
+            here = partial(run_remotely, run_one=run_one, results=resolve_path(store.folder))
+        ends = execute(waiting, store, ready.backend, here, display)
         with display.running([(item.work.name, item.work.size) for item in waiting]), closing(ends):
             for ended in ends:
                 counts[ended.record.status] += 1
                 counts["elsewhere"] += not ended.here
                 by_whom = "" if ended.here else " (by another process)"
-                display.finish(ended.work.name, _describe_record(ended.record) + by_whom)
+                display.finish(ended.work.name, describe(ended.record) + by_whom)
     except KeyboardInterrupt:
         display.warn(
             f"stopped: {counts['finished'] + skipped} of {total} cells are finished and kept in {store.folder}. "
@@ -181,20 +219,28 @@ def _execute(ready: _Prepared, display: Display) -> Summary:
         raise
     if counts["elsewhere"]:
         display.say(f"{total} cells: {skipped} were there, {counts['elsewhere']} were run by other processes meanwhile")
-    return Summary(counts["finished"], skipped, counts["failed"], counts["elsewhere"], ready.planned.cells)
+    return Summary(counts["finished"], skipped, counts["failed"], counts["elsewhere"], ready.cells)
 
 
-def run_remotely(cell: Cell, device: torch.device, on_status: Callable[[Status], None], *, results: Path) -> Record:
+def run_remotely(
+    cell: Any,
+    device: torch.device,
+    on_status: Callable[[Status], None],
+    *,
+    run_one: Callable[..., Record],
+    results: Path,
+) -> Record:
     """Run a cell on another machine, with checkpoints if it sees the results folder: then it sees the cell's lease."""
     shared = Leases.of(results).is_taken(cell.key)
-    return run_cell(cell, device, on_status, results=results if shared else None)
+    return run_one(cell, device, on_status, results=results if shared else None)
 
 
-def _compile(cells: Sequence[Cell], device: torch.device, display: Display) -> None:
+def _describe_routing(cells: Sequence[Cell], device: torch.device) -> str:
     """Compile the routing kernels before the processes start, each of which would compile them otherwise."""
     trained = [cell.method for cell in cells if isinstance(cell.method, Trained)]
     if routed := [method for method in trained if method.aggregator != "base"]:
-        display.detail(f"routing: {describe_routing(routed[0].config.routing.implementation, device)}")
+        return f"routing: {describe_routing(routed[0].config.routing.implementation, device)}"
+    return ""
 
 
 @contextmanager
@@ -215,7 +261,8 @@ def writable(results: Path) -> Iterator[None]:
                 results.rmdir()
 
 
-def _describe_record(record: Record) -> str:
+def describe_record(record: Record) -> str:
+    """Return the outcome of a probing cell in a line."""
     took = format_seconds(record.timing.seconds)
     if record.scores is None:
         return f"failed after {took}: {record.error}"

@@ -14,8 +14,19 @@ import numpy as np
 from probing.corpus.mini import SETS, ensure_embedded
 from probing.corpus.source import DATA_DIR
 from probing.errors import ProbingError
-from probing.results import DataIdentity, Record, Scores, Store, read_record
+from probing.results import (
+    DataIdentity,
+    Record,
+    Scores,
+    Store,
+    TestScores,
+    TranslationScores,
+    read_record,
+    read_sentences,
+    translation_path,
+)
 from probing.storage import hash_file
+from probing.translation.scoring import combine, count_ngrams, find_tokenizer
 
 TOLERANCE = 1e-9
 """Largest difference of a percentage from its recomputed value, relative to 100."""
@@ -36,7 +47,8 @@ def verify(folder: Path, data: Path | None, report: Callable[[str], None]) -> tu
         try:
             record = read_record(path)
             problems = [f"{path}: {problem}" for problem in find_contradictions(record, path)]
-            problems += [f"{path}: {problem}" for problem in _check_data(record.identity.data, data)]
+            if record.identity.measure != "translation":  # their data are several files, which no checksum is of
+                problems += [f"{path}: {problem}" for problem in _check_data(record.identity.data, data)]
         except ProbingError as error:
             problems = [str(error)]
         for problem in problems:
@@ -53,6 +65,8 @@ def find_contradictions(record: Record, path: Path) -> Iterator[str]:
         yield f"its name should be {record.path(path.parent).name}"
     if record.scores is not None:
         yield from _check_scores(record.scores)
+    if record.translation is not None:
+        yield from _check_translation(record.translation, path)
 
 
 def _check_scores(scores: Scores) -> Iterator[str]:
@@ -81,6 +95,30 @@ def _check_scores(scores: Scores) -> Iterator[str]:
             yield f"the codelength is {code.bits}, but its pieces sum to {total}"
         if code.bits and not math.isclose(code.compression, code.uniform_bits / code.bits, rel_tol=TOLERANCE):
             yield f"compression is {code.compression}, but the codelengths give {code.uniform_bits / code.bits}"
+
+
+def _check_translation(scores: TranslationScores, path: Path) -> Iterator[str]:
+    """Yield what does not add up in a translation: BLEU against its statistics, and these against the texts."""
+    for test, stated in scores.tests.items():
+        if _differs(stated.bleu, bleu := combine(stated.statistics)):
+            yield f"BLEU on {test} is {stated.bleu}, but its statistics give {bleu:.6g}"
+        if (number := scores.pairs.tests.get(test)) not in (None, len(stated.statistics)):
+            yield f"{test} has {number} sentences, but there are statistics of {len(stated.statistics)}"
+        yield from _check_texts(stated, test, path)
+    if scores.curve and not 1 <= scores.best_epoch <= len(scores.curve):
+        yield f"best_epoch is {scores.best_epoch}, but the curve has {len(scores.curve)} looks at dev"
+
+
+def _check_texts(scores: TestScores, test: str, path: Path) -> Iterator[str]:
+    """Yield what does not add up between the statistics of a test set and its texts, if they lie beside the record."""
+    if not all(translation_path(path, test, kind).is_file() for kind in ("output", "reference")):
+        return
+    outputs, references = (read_sentences(path, test, kind) for kind in ("output", "reference"))
+    tokenizer = find_tokenizer(scores.signature)
+    if not len(outputs) == len(references) == len(scores.statistics):
+        yield f"the texts of {test} beside it have {len(outputs)} translations, {len(references)} references"
+    elif tokenizer and count_ngrams(outputs, references, tokenizer=tokenizer) != scores.statistics:
+        yield f"the translations of {test} beside it give other statistics"
 
 
 def _differs(stated: float, computed: float) -> bool:

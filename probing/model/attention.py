@@ -1,6 +1,7 @@
-"""Multi-head self-attention on packed tokens (Section 2 of Li et al. 2019), with a free choice of aggregator.
+"""Multi-head attention on packed tokens (Section 2 of Li et al. 2019), with a free choice of aggregator.
 
-Shapes: T tokens of the batch laid end to end, B sentences, L the longest sentence, H heads, d model width.
+Shapes: T tokens of the batch laid end to end, S tokens of another text that they attend to, B sentences, L the longest
+sentence, H heads, d model width.
 """
 
 from __future__ import annotations
@@ -35,13 +36,20 @@ class Packing:
     views: tuple[Tensor, ...]
 
     @classmethod
-    def build(cls, rows: Tensor, positions: Tensor, lengths: Tensor, longest: int) -> Packing:
-        """Make a packing of tensors on the CPU; the batch keeps its sentences, whichever view each is in."""
+    def build(
+        cls, rows: Tensor, positions: Tensor, lengths: Tensor, longest: int, order: Tensor | None = None
+    ) -> Packing:
+        """Make a packing of tensors on the CPU; the batch keeps its sentences, whichever view each is in.
+
+        The views hold the sentences in the order given, or by length. Packings of two texts with the same order have
+        the same sentences in each view.
+        """
         mask = torch.arange(longest) < lengths.unsqueeze(1)
         first_places = torch.empty_like(lengths)
         views, taken = [], 0
-        for part in lengths.argsort(stable=True).tensor_split(max(1, len(lengths) // SENTENCES_OF_A_VIEW)):
-            width = int(lengths[part[-1]])
+        order = lengths.argsort(stable=True) if order is None else order
+        for part in order.tensor_split(max(1, len(lengths) // SENTENCES_OF_A_VIEW)):
+            width = int(lengths[part].max())
             first_places[part] = taken + width * torch.arange(len(part))
             views.append(mask[part, None, None, :width])
             taken += views[-1].numel()
@@ -55,38 +63,84 @@ class Packing:
         return Packing(positions, rows, mask, lengths, places, tuple(map(move, self.views)))
 
 
-class SelfAttention(nn.Module):
-    """Each head attends within its subspace; the aggregator puts the heads together."""
+class Attention(nn.Module):
+    """Each head attends within its subspace; the aggregator puts the heads together.
 
-    def __init__(self, model_dim: int, num_heads: int, aggregator: nn.Module) -> None:
+    Tokens attend to their own sentence, to its part up to them (`causal`), or to the same sentence of another text.
+    """
+
+    def __init__(self, model_dim: int, num_heads: int, aggregator: nn.Module, *, causal: bool = False) -> None:
         super().__init__()
         if model_dim % num_heads:
             raise ValueError(f"num_heads must divide model_dim={model_dim}. Got {num_heads} instead.")
-        self.num_heads, self.head_dim = num_heads, model_dim // num_heads
+        self.num_heads, self.head_dim, self.causal = num_heads, model_dim // num_heads, causal
         self.query_key_value = nn.Linear(model_dim, 3 * model_dim)
         for weight in self.query_key_value.weight.chunk(3):
             nn.init.xavier_uniform_(weight)
         nn.init.zeros_(self.query_key_value.bias)
         self.aggregator = aggregator
 
-    def forward(self, hidden_Td: Tensor, packing: Packing) -> Tensor:
-        output = self.aggregator(self.heads(hidden_Td, packing))
-        if isinstance(output, Tensor) and output.shape == hidden_Td.shape:
+    def forward(
+        self,
+        hidden_Td: Tensor,
+        packing: Packing,
+        memory_Sd: Tensor | None = None,
+        memory_packing: Packing | None = None,
+    ) -> Tensor:
+        return self.aggregate(self.heads(hidden_Td, packing, memory_Sd, memory_packing))
+
+    def aggregate(self, heads_THd: Tensor) -> Tensor:
+        """Return what the aggregator makes of the heads' outputs, (T, d)."""
+        output = self.aggregator(heads_THd)
+        tokens, num_heads, head_dim = heads_THd.shape
+        if isinstance(output, Tensor) and output.shape == (tokens, num_heads * head_dim):
             return output
         returned = f"shape {tuple(output.shape)}" if isinstance(output, Tensor) else f"a {type(output).__name__}"
         raise ProbingError(
-            f"aggregator {type(self.aggregator).__name__} must return a tensor of shape {tuple(hidden_Td.shape)} "
-            f"(tokens, d). It returned {returned}"
+            f"aggregator {type(self.aggregator).__name__} must return a tensor of shape "
+            f"{(tokens, num_heads * head_dim)} (tokens, d). It returned {returned}"
         )
 
-    def heads(self, hidden_Td: Tensor, packing: Packing) -> Tensor:
+    def heads(
+        self,
+        hidden_Td: Tensor,
+        packing: Packing,
+        memory_Sd: Tensor | None = None,
+        memory_packing: Packing | None = None,
+    ) -> Tensor:
         """Return the heads' outputs O_1 … O_H as (T, H, d/H)."""
-        packed = self.query_key_value(hidden_Td)
+        if memory_Sd is None or memory_packing is None:
+            views = self._pad(self.query_key_value(hidden_Td), packing)
+            masks = packing.views
+        else:
+            queries = self._pad(self.project_queries(hidden_Td), packing)
+            memories = self._pad(self.project_memory(memory_Sd), memory_packing)
+            views = [(*query, *memory) for query, memory in zip(queries, memories, strict=True)]
+            masks = memory_packing.views
+        outputs = []
+        for (query, key, value), mask in zip(views, masks, strict=True):
+            if self.causal:  # what pads a sentence stands behind it, where no token looks
+                output_BHLd = functional.scaled_dot_product_attention(query, key, value, is_causal=True)
+            else:
+                output_BHLd = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+            outputs.append(output_BHLd.transpose(1, 2).flatten(0, 1))
+        return torch.cat(outputs).index_select(0, packing.places)
+
+    def project_queries(self, hidden_Td: Tensor) -> Tensor:
+        """Return the queries of all heads, (T, d), without keys and values."""
+        width = self.num_heads * self.head_dim
+        return functional.linear(hidden_Td, self.query_key_value.weight[:width], self.query_key_value.bias[:width])
+
+    def project_memory(self, memory_Sd: Tensor) -> Tensor:
+        """Return the keys and values of all heads side by side, (S, 2d)."""
+        width = self.num_heads * self.head_dim
+        return functional.linear(memory_Sd, self.query_key_value.weight[width:], self.query_key_value.bias[width:])
+
+    def _pad(self, packed: Tensor, packing: Packing) -> list[tuple[Tensor, ...]]:
+        """Return the queries, keys or values that lie side by side, view by view, each as (sentences, H, L, d/H)."""
         sizes = [mask.numel() for mask in packing.views]
         padded = packed.new_zeros(sum(sizes), packed.shape[-1]).index_copy_(0, packing.places, packed)
-        outputs = []
-        for mask, part in zip(packing.views, padded.split(sizes), strict=True):
-            query, key, value = part.view(-1, mask.shape[3], 3, self.num_heads, self.head_dim).permute(2, 0, 3, 1, 4)
-            output_BHLd = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
-            outputs.append(output_BHLd.transpose(1, 2).reshape(mask.numel(), self.num_heads, self.head_dim))
-        return torch.cat(outputs).index_select(0, packing.places)
+        return [
+            part.view(len(mask), mask.shape[3], -1, self.num_heads, self.head_dim).permute(2, 0, 3, 1, 4).unbind()
+            for mask, part in zip(packing.views, padded.split(sizes), strict=True)
+        ]

@@ -28,7 +28,9 @@ class ModelDescription:
     shapes: dict[str, str]
 
     def text(self) -> str:
-        parts = [part for part in PARAMETER_GROUPS if any(part in counts for counts in self.parameters.values())]
+        found = dict.fromkeys(part for counts in self.parameters.values() for part in counts)
+        order: dict[str, int] = {part: number for number, part in enumerate(PARAMETER_GROUPS)}
+        parts = sorted(found, key=lambda part: order.get(part, len(order)))
         rows = [
             [place, *(f"{counts[part]:,}" if part in counts else "" for part in parts), f"{sum(counts.values()):,}"]
             for place, counts in self.parameters.items()
@@ -37,8 +39,10 @@ class ModelDescription:
         rows.append(["total", *(f"{sums[part]:,}" for part in parts), f"{self.total:,}"])
         align = ("left", *("right" for _ in range(len(parts) + 1)))
         counts = tabulate(rows, ["parameters", *parts, "sum"], disable_numparse=True, colalign=align)
-        shapes = tabulate(list(self.shapes.items()), ["tensor", "shape"], disable_numparse=True)
         settings = ", ".join(f"{name}={value}" for name, value in self.settings.items())
+        if not self.shapes:
+            return f"{settings}\n\n{counts}"
+        shapes = tabulate(list(self.shapes.items()), ["tensor", "shape"], disable_numparse=True)
         return f"{settings}\n\n{counts}\n\n{shapes}\n\nT tokens of a batch laid end to end, B sentences."
 
 

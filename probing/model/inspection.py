@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
-from probing.model.attention import Packing, SelfAttention
+from probing.model.attention import Attention, Packing
 
 
 @runtime_checkable
@@ -43,9 +43,9 @@ class LayerView:
         return None if agreement is None else agreement / agreement.sum(2, keepdim=True).clamp_min(1e-30)
 
 
-def attentions(model: nn.Module) -> list[SelfAttention]:
+def attentions(model: nn.Module) -> list[Attention]:
     """Return the attention of each layer, the lowest first."""
-    return [module for module in model.modules() if isinstance(module, SelfAttention)]
+    return [module for module in model.modules() if isinstance(module, Attention)]
 
 
 @torch.inference_mode()
@@ -54,7 +54,7 @@ def inspect_sentence(model: nn.Module, tokens_L: Tensor) -> tuple[Tensor, list[L
     model.eval()
     positions, length = torch.arange(len(tokens_L)), len(tokens_L)
     packing = Packing.build(torch.zeros_like(positions), positions, torch.tensor([length]), length)
-    captured: list[tuple[SelfAttention, Tensor, Tensor]] = []
+    captured: list[tuple[Attention, Tensor, Tensor]] = []
     with ExitStack() as hooks:
         for attention in attentions(model):
             for hook in _capture(attention, captured):
@@ -63,9 +63,7 @@ def inspect_sentence(model: nn.Module, tokens_L: Tensor) -> tuple[Tensor, list[L
     return scores_1C[0].softmax(0), [_view(*parts) for parts in captured]
 
 
-def _capture(
-    attention: SelfAttention, captured: list[tuple[SelfAttention, Tensor, Tensor]]
-) -> Iterator[RemovableHandle]:
+def _capture(attention: Attention, captured: list[tuple[Attention, Tensor, Tensor]]) -> Iterator[RemovableHandle]:
     """Yield hooks that keep the inputs of an attention and of its aggregator."""
     hidden: list[Tensor] = []
     yield attention.register_forward_pre_hook(lambda module, inputs: hidden.append(inputs[0]))
@@ -74,7 +72,7 @@ def _capture(
     )
 
 
-def _view(attention: SelfAttention, hidden_Ld: Tensor, heads_LHd: Tensor) -> LayerView:
+def _view(attention: Attention, hidden_Ld: Tensor, heads_LHd: Tensor) -> LayerView:
     projected = attention.query_key_value(hidden_Ld).view(len(hidden_Ld), 3, attention.num_heads, attention.head_dim)
     query_HLd, key_HLd, _ = projected.permute(1, 2, 0, 3)
     weights_HLL = (query_HLd @ key_HLd.transpose(1, 2) / math.sqrt(attention.head_dim)).softmax(-1)
@@ -82,7 +80,7 @@ def _view(attention: SelfAttention, hidden_Ld: Tensor, heads_LHd: Tensor) -> Lay
     return LayerView(weights_HLL, aggregator.agreements(heads_LHd) if isinstance(aggregator, Routing) else None)
 
 
-def masked_head(attention: SelfAttention, head: int) -> RemovableHandle:
+def masked_head(attention: Attention, head: int) -> RemovableHandle:
     """Silence one head, during a block with what is returned: the aggregator gets zeros instead."""
 
     def silence(module: nn.Module, inputs: tuple[Tensor]) -> tuple[Tensor]:

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor, nn
 
-from probing.model.attention import Packing, SelfAttention
+from probing.model.attention import Attention, Packing
 from probing.model.dropout import Dropout
 
 
@@ -32,8 +32,7 @@ class Transformer(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        self.embedding = nn.Embedding(vocabulary_size, model_dim)
-        nn.init.normal_(self.embedding.weight, std=model_dim**-0.5)
+        self.embedding = make_embedding(vocabulary_size, model_dim)
         self.layers = nn.ModuleList(
             Layer(model_dim, num_heads, aggregator, feed_forward_dim=feed_forward_dim, dropout=dropout)
             for aggregator in aggregators
@@ -42,12 +41,15 @@ class Transformer(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, tokens_T: Tensor, packing: Packing) -> Tensor:
-        hidden_Td = self.embedding(tokens_T) * math.sqrt(self.embedding.embedding_dim)
-        hidden_Td = hidden_Td + encode_positions(packing, hidden_Td)
-        hidden_Td = self.dropout(hidden_Td)
+        return mean_of_tokens(self.encode(tokens_T, packing), packing)
+
+    def encode(self, tokens_T: Tensor, packing: Packing) -> Tensor:
+        """Return the top layer's hidden states (T, d) of the tokens."""
+        hidden_Td = self.dropout(embed(self.embedding, tokens_T, packing))
         for layer in self.layers:
             hidden_Td = layer(hidden_Td, packing)
-        return mean_of_tokens(self.norm(hidden_Td), packing)
+        output_Td: Tensor = self.norm(hidden_Td)
+        return output_Td
 
 
 class Layer(nn.Module):
@@ -58,21 +60,38 @@ class Layer(nn.Module):
     ) -> None:
         super().__init__()
         self.attention_norm = nn.LayerNorm(model_dim)
-        self.attention = SelfAttention(model_dim, num_heads, aggregator)
+        self.attention = Attention(model_dim, num_heads, aggregator)
         self.feed_forward_norm = nn.LayerNorm(model_dim)
-        self.feed_forward = nn.Sequential(
-            nn.Linear(model_dim, feed_forward_dim), nn.ReLU(), nn.Linear(feed_forward_dim, model_dim)
-        )
-        for module in self.feed_forward:
-            if isinstance(module, nn.Linear):
-                nn.init.xavier_uniform_(module.weight)
-                nn.init.zeros_(module.bias)
+        self.feed_forward = make_feed_forward(model_dim, feed_forward_dim)
         self.dropout = Dropout(dropout)
 
     def forward(self, hidden_Td: Tensor, packing: Packing) -> Tensor:
         hidden_Td = hidden_Td + self.dropout(self.attention(self.attention_norm(hidden_Td), packing))
         added_Td: Tensor = self.dropout(self.feed_forward(self.feed_forward_norm(hidden_Td)))
         return hidden_Td + added_Td
+
+
+def make_feed_forward(model_dim: int, feed_forward_dim: int) -> nn.Sequential:
+    """Return a linear layer, ReLU and a linear layer back."""
+    layers = nn.Sequential(nn.Linear(model_dim, feed_forward_dim), nn.ReLU(), nn.Linear(feed_forward_dim, model_dim))
+    for module in layers:
+        if isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+            nn.init.zeros_(module.bias)
+    return layers
+
+
+def make_embedding(vocabulary_size: int, model_dim: int) -> nn.Embedding:
+    """Return vectors of words, drawn from N(0, d^-1/2)."""
+    embedding = nn.Embedding(vocabulary_size, model_dim)
+    nn.init.normal_(embedding.weight, std=model_dim**-0.5)
+    return embedding
+
+
+def embed(embedding: nn.Embedding, tokens_T: Tensor, packing: Packing) -> Tensor:
+    """Return the tokens' vectors (T, d), times the root of d, with their positions' encodings."""
+    hidden_Td: Tensor = embedding(tokens_T) * math.sqrt(embedding.embedding_dim)
+    return hidden_Td + encode_positions(packing, hidden_Td)
 
 
 def encode_positions(packing: Packing, like_Td: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ from statistics import fmean
 from typing import Any
 
 from probing.errors import ProbingError, as_one_line
-from probing.report.formats import align
+from probing.report.blocks import align
 from probing.report.grouping import ModelResults, ResultGroup, find_model, group_results, load_records
 from probing.report.significance import TESTS, Comparer, Verdict, format_difference, judge
 from probing.results import Record

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
-
-from tabulate import tabulate
 
 from probing.errors import as_one_line, unknown
 from probing.report import FORMATS
+from probing.report.blocks import (
+    MISSING,
+    align,
+    compose_latex,
+    compose_markdown,
+    compose_text,
+    escape_latex,
+    escape_markdown,
+    introduce_notes,
+    render_frame,
+)
 from probing.report.explanations import load_explanations
 from probing.report.grouping import load_records
 from probing.report.table import Row, Table, TableValue, make_tables
 from probing.results import Record, pausing_garbage_collection
-from probing.storage import as_unicode
-
-MISSING = "–"
-"""Text of a figure that was not measured."""
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
-"""First characters by which spreadsheets recognise a formula."""
-CLAIMS_HEADING = "The paper's claims, and what these results say about them"
-"""Heading of the list of claims below a table."""
 
 
 def load_and_render(
@@ -61,11 +60,7 @@ def render(
     if format in ("csv", "json"):
         from probing.report.frame import make_frame  # pandas is not needed for the other formats
 
-        frame = make_frame(records, against_paper=against_paper, reference=reference)
-        if format == "json":
-            frame = frame.map(_clean)
-            return frame.to_json(orient="records", indent=2, force_ascii=False, double_precision=15)
-        return frame.assign(settings=frame["settings"].map(json.dumps)).map(guard_cell).to_csv(index=False).rstrip("\n")
+        return render_frame(make_frame(records, against_paper=against_paper, reference=reference), format)
     made = make_tables(records, against_paper=against_paper, reference=reference)
     tables = [one for table in made for one in (table, *table.supplements)]
     if format == "latex":
@@ -79,23 +74,6 @@ def render(
     return "\n\n".join(renderers[format](table) for table in tables)
 
 
-def _clean(value: Any) -> Any:
-    """Return a value in which all texts can be written as UTF-8."""
-    if isinstance(value, dict):
-        return {_clean(key): _clean(item) for key, item in value.items()}
-    return as_unicode(value) if isinstance(value, str) else value
-
-
-def guard_cell(value: Any) -> Any:
-    """Return a cell that no spreadsheet takes for a formula: a text that begins like one gets an apostrophe.
-
-    A carriage return becomes an escape: programs differ on whether it ends a line. Numbers stay as they are.
-    """
-    if not isinstance(value, str):
-        return value
-    return ("'" * value.startswith(FORMULA) + value).replace("\r", "\\r")
-
-
 def render_text(table: Table, *, colour: bool = False) -> str:
     """Return the table for a terminal; the best of a column are bold, or have a star if there is no colour."""
 
@@ -105,10 +83,8 @@ def render_text(table: Table, *, colour: bool = False) -> str:
         return "\n".join(filter(None, [value.mark + (best if value.best else figure), value.format_below()]))
 
     body = align(_render_cells(table, show, as_one_line, "\n"))
-    lines = [*_explain(table, "Bold" if colour else "*", as_one_line), *map(as_one_line, _list_notes(table))]
-    if table.claims:
-        lines += [f"{CLAIMS_HEADING}:", *(f"- {as_one_line(str(claim))}" for claim in table.claims)]
-    return "\n".join([body, "", *lines])
+    explained = _explain(table, "Bold" if colour else "*", as_one_line)
+    return compose_text(body, explained, table.notes, table.claims)
 
 
 def render_markdown(table: Table) -> str:
@@ -119,11 +95,7 @@ def render_markdown(table: Table) -> str:
         return "<br>".join(filter(None, [best, value.format_below()]))
 
     body = align(_render_cells(table, show, escape_markdown, "<br>"), "pipe")
-    blocks = [body, " ".join(_explain(table, "**Bold**", escape_markdown)), *map(escape_markdown, _list_notes(table))]
-    if table.claims:
-        claims = "\n".join(f"- {escape_markdown(str(claim))}" for claim in table.claims)
-        blocks += [f"{escape_markdown(CLAIMS_HEADING)}:", claims]
-    return "\n\n".join(blocks)
+    return compose_markdown(body, _explain(table, "**Bold**", escape_markdown), table.notes, table.claims)
 
 
 def render_notebook(table: Table) -> str:
@@ -139,7 +111,7 @@ def render_notebook(table: Table) -> str:
     body = "".join(
         f"<tr><th>{label}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>" for label, *cells in rows
     )
-    caption = " ".join([*_explain(table, "<b>Bold</b>", escape), *map(escape, _list_notes(table))])
+    caption = " ".join([*_explain(table, "<b>Bold</b>", escape), *map(escape, introduce_notes(table.notes))])
     return f"<table><thead><tr><th>{model}</th>{headers}</tr></thead><tbody>{body}</tbody></table><p>{caption}</p>"
 
 
@@ -149,44 +121,28 @@ def render_latex(table: Table, label: str) -> str:
     spans, rules, start = [], [], 2
     for family, members in itertools.groupby(_list_families(table)):
         width = len(list(members))
-        spans.append(rf"\multicolumn{{{width}}}{{c}}{{{_escape_latex(family)}}}" if family else "")
+        spans.append(rf"\multicolumn{{{width}}}{{c}}{{{escape_latex(family)}}}" if family else "")
         rules += [rf"\cmidrule(lr){{{start}-{start + width - 1}}}"] if family else []
         start += width
     lines = [
-        r"% Needs \usepackage{booktabs}; names in other scripts need XeLaTeX or LuaLaTeX and a font that has them.",
-        r"\begin{table*}[t]",
-        r"  \centering\small\setlength{\tabcolsep}{3pt}",
-        rf"  \begin{{tabular}}{{l{'r' * len(columns)}}}",
-        r"    \toprule",
-        f"    & {' & '.join(spans).rstrip()} \\\\",
-        f"    {' '.join(rules)}",
-        f"    Model & {' & '.join(_escape_latex(column) for column in columns)} \\\\",
-        r"    \midrule",
+        f"& {' & '.join(spans).rstrip()} \\\\",
+        " ".join(rules),
+        f"Model & {' & '.join(escape_latex(column) for column in columns)} \\\\",
+        r"\midrule",
+        *(line for row in table.rows for line in _render_latex_rows(row, table)),
     ]
-    for row in table.rows:
-        lines += _render_latex_rows(row, table)
-    caption = " ".join([*_explain(table, "Bold", _escape_latex), *map(_escape_latex, _list_notes(table))])
-    lines += [
-        r"    \bottomrule",
-        r"  \end{tabular}",
-        rf"  \caption{{{caption}}}",
-        rf"  \label{{{label}}}",
-        r"\end{table*}",
-    ]
-    if table.claims:
-        items = [rf"  \item {_escape_latex(str(claim))}" for claim in table.claims]
-        lines += ["", f"{_escape_latex(CLAIMS_HEADING)}:", r"\begin{itemize}", *items, r"\end{itemize}"]
-    return "\n".join(lines)
+    explained = _explain(table, "Bold", escape_latex)
+    return compose_latex(f"l{'r' * len(columns)}", lines, explained, table.notes, table.claims, label)
 
 
 def _render_latex_rows(row: Row, table: Table) -> list[str]:
     """Return a row's line of figures and, if there are any, the line of intervals below it."""
     values = [row.values.get(column) for column in (*table.columns, *table.averages)]
-    lines = [f"    {_escape_latex(row.label)} & {' & '.join(_render_latex_value(row, value) for value in values)} \\\\"]
+    lines = [f"{escape_latex(row.label)} & {' & '.join(_render_latex_value(row, value) for value in values)} \\\\"]
     halves = ["" if value is None else value.format_below() for value in values]
     if any(halves):
-        small = [rf"{{\scriptsize {_escape_latex(half)}}}" if half else "" for half in halves]
-        lines.append(f"    & {' & '.join(small)} \\\\")
+        small = [rf"{{\scriptsize {escape_latex(half)}}}" if half else "" for half in halves]
+        lines.append(f"& {' & '.join(small)} \\\\")
     return lines
 
 
@@ -207,13 +163,6 @@ def _render_cells(
         figures = [MISSING if value is None else show(value, value.format(signed=row.signed)) for value in values]
         cells.append([escape_name(as_one_line(row.label)), *figures])
     return cells
-
-
-def align(cells: Sequence[Sequence[str]], style: str = "simple") -> str:
-    """Return headers and rows as a table in one of tabulate's styles, figures at the right of their columns."""
-    headers, *rows = cells
-    alignment = ["left", *("right" for _ in headers[1:])]
-    return tabulate(rows, headers, tablefmt=style, disable_numparse=True, colalign=alignment)
 
 
 def _list_families(table: Table) -> list[str]:
@@ -240,31 +189,4 @@ def _render_latex_value(row: Row, value: TableValue | None) -> str:
     text = text.replace("-", "$-$", 1) if text.startswith("-") else text
     text = rf"\textbf{{{text}}}" if value.best else text
     # Marks take no room, so that the digits stay aligned.
-    return text + (rf"\rlap{{{_escape_latex(value.mark)}}}" if value.mark else "")
-
-
-def _list_notes(table: Table) -> Sequence[str]:
-    return [f"Note: {note}." for note in table.notes]
-
-
-def escape_markdown(text: str) -> str:
-    """Return a text with Markdown's special characters escaped, also those of tables."""
-    text = as_one_line(text)
-    for character in "\\|*_`[]~$":
-        text = text.replace(character, f"\\{character}")
-    return text.replace("&", "&amp;").replace("<", "&lt;")
-
-
-_LATEX = (
-    {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "|": r"\textbar{}"}
-    | {"<": r"\textless{}", ">": r"\textgreater{}", "−": "$-$", "±": r"$\pm$", "–": "--"}
-    | {"†": r"$^\dagger$", "‡": r"$^\ddagger$", "≥": r"$\geq$"}
-    | {c: f"\\{c}" for c in "&%$#_{}"}
-    # At the start of a row LaTeX would read these as an argument of the line break before.
-    | {c: f"{{{c}}}" for c in "[]*"}
-)
-
-
-def _escape_latex(text: str) -> str:
-    """Return a text with LaTeX's special characters escaped."""
-    return "".join(_LATEX.get(character, character) for character in as_one_line(text))
+    return text + (rf"\rlap{{{escape_latex(value.mark)}}}" if value.mark else "")

@@ -120,9 +120,16 @@ class ResultGroup:
         return labelled or [model for model in self.models if model.name.lower() == wanted]
 
 
-def load_records(folder: Path, on_damaged: Callable[[str], None]) -> list[Record]:
-    """Return a folder's records; if it has no accuracies, the error names the command to run."""
-    records = Store(folder).load(on_damaged)
+def load_records(folder: Path, say: Callable[[str], None]) -> list[Record]:
+    """Return a folder's records of probing tasks; if it has no accuracies, the error names the command to run.
+
+    A line is said for each damaged file, and one on translations, which have a report of their own.
+    """
+    found = Store(folder).load(say)
+    records = [record for record in found if record.identity.measure != "translation"]
+    translations = len(found) - len(records)
+    if translations and not records:
+        raise ProbingError(f"{folder}: only translations there ({translations}). Use `probe translate report`")
     if not records:
         raise ProbingError(f"{folder}: no results there. Run `probe run --task all --aggregator all` first")
     if all(record.identity.measure != "accuracy" for record in records):
@@ -130,6 +137,9 @@ def load_records(folder: Path, on_damaged: Callable[[str], None]) -> list[Record
             f"{folder}: no accuracies there, only controls or description lengths. "
             "Run the same `probe run` command to its end"
         )
+    if translations:
+        what = "1 translation is" if translations == 1 else f"{translations} translations are"
+        say(f"{folder}: {what} left out here. See `probe translate report`")
     return records
 
 
@@ -197,7 +207,7 @@ def _order_tasks(records: Sequence[Record]) -> dict[str, str]:
 def _make_models(records: Sequence[Record], other_records: Sequence[Record]) -> list[ModelResults]:
     """Return the rows of a table, in its order."""
     by_model, others_by_model = _split(records, _identify_model), _split(other_records, _identify_model)
-    labels = _label_models({key: by_model[key][0] for key in sorted(by_model, key=_order_model)})
+    labels = label_models({key: by_model[key][0] for key in sorted(by_model, key=_order_model)})
     models = []
     for key, label in labels.items():
         others = others_by_model.get(key, [])
@@ -235,7 +245,7 @@ def _order_model(key: ModelKey) -> tuple[int, str, str, str]:
     return (builtins.index(name) if name in builtins else len(builtins), *key)
 
 
-def _label_models(first_records: Mapping[ModelKey, Record]) -> dict[ModelKey, str]:
+def label_models(first_records: Mapping[ModelKey, Record]) -> dict[ModelKey, str]:
     """Return the label of each model, with whatever distinguishes it from others of the same label."""
     settings = {key: flatten_settings(record) for key, record in first_records.items()}
     labels = {}

@@ -20,7 +20,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from probing.report.explanations import Explanations
-from probing.report.grouping import ResultGroup
 from probing.report.page import list_differing_settings, make_section
 from probing.report.reproduction import list_commands
 from probing.report.table import Table, make_tables
@@ -49,7 +48,21 @@ def render_html(
     tables = make_tables(records, against_paper=against_paper, reference=reference)
     sections = [make_section(table) for table in tables]
     explained = explanations or Explanations()
-    script = "\n".join(_read(name) for name in SCRIPTS)
+    return render_page(
+        "report.html",
+        SCRIPTS,
+        {"sections": sections, "explanations": dataclasses.asdict(explained)},
+        tables=[
+            _describe_table(table, section, folder, reference, against_paper)
+            for table, section in zip(tables, sections, strict=True)
+        ],
+        explained=explained,
+    )
+
+
+def render_page(template: str, scripts: Sequence[str], data: object, **variables: Any) -> str:
+    """Return a page from its template, its script's files and the data for the script."""
+    script = "\n".join(map(_read, scripts))
     environment = Environment(
         loader=PackageLoader("probing.report"),
         autoescape=True,
@@ -57,16 +70,12 @@ def render_html(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    page = environment.get_template("report.html").render(
-        tables=[
-            _describe_table(table, section, folder, reference, against_paper)
-            for table, section in zip(tables, sections, strict=True)
-        ],
-        explained=explained,
-        data=embed({"sections": sections, "explanations": dataclasses.asdict(explained)}),
+    page = environment.get_template(template).render(
+        data=embed(data),
         style=Markup(_read("report.css")),
         script=Markup(script),
         policy=f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{_hash(script)}'",
+        **variables,
     )
     # A folder's name may contain bytes that are not Unicode; the page must be.
     return page.encode(errors="replace").decode()
@@ -93,7 +102,7 @@ def _describe_table(
         "table": table,
         "section": section,
         "title": f"{group.identity.data.name}, preset {group.identity.preset}",
-        "facts": _list_facts(group),
+        "facts": list_facts(group.records),
         "families": [(name, len(list(members))) for name, members in itertools.groupby(table.families.values())],
         "columns": [(column, questions.get(column, "")) for column in table.columns],
         "rows": [
@@ -108,13 +117,13 @@ def _describe_table(
     }
 
 
-def _list_facts(group: ResultGroup) -> list[tuple[str, str]]:
+def list_facts(records: Sequence[Record]) -> list[tuple[str, str]]:
     """Return the names and values of the facts above a table."""
-    finished = sorted(record.timing.finished_at[:10] for record in group.records)
-    versions = {name: sorted({str(record.where.get(name, "?")) for record in group.records}) for name in VERSIONS}
+    finished = sorted(record.timing.finished_at[:10] for record in records)
+    versions = {name: sorted({str(record.where.get(name, "?")) for record in records}) for name in VERSIONS}
     days = finished[0] if finished[0] == finished[-1] else f"{finished[0]} to {finished[-1]}"
     return [
-        ("Records", f"{len(group.records)}, {days}"),
+        ("Records", f"{len(records)}, {days}"),
         *((name.capitalize(), ", ".join(found)) for name, found in versions.items() if found != ["?"]),
     ]
 

@@ -82,7 +82,7 @@ def _find_gaps(group: ResultGroup) -> Iterator[str]:
             gaps.append(f"{model.label} {task} {word} {', '.join(map(str, absent))}{_describe_measure(measure)}")
     if gaps:
         verb = "cell of this table has" if missing == 1 else "cells of this table have"
-        yield f"{missing} {verb} not been run: {_join(gaps)}"
+        yield f"{missing} {verb} not been run: {join_some(gaps)}"
 
 
 def _find_unequal_settings(group: ResultGroup) -> Iterator[str]:
@@ -101,10 +101,12 @@ def _find_unequal_settings(group: ResultGroup) -> Iterator[str]:
             f"{name.partition('.')[2]}={value}" in label for value, labels in by_value.items() for label in labels
         )
         if len(by_value) > 1 and not is_in_labels:
-            found = ", ".join(f"{value} for {_join([*map(quote, labels)], ', ')}" for value, labels in by_value.items())
+            found = ", ".join(
+                f"{value} for {join_some([*map(quote, labels)], ', ')}" for value, labels in by_value.items()
+            )
             differing.append(f"{name} is {found}")
     if differing:
-        yield f"the models were not trained alike: {_join(differing)}"
+        yield f"the models were not trained alike: {join_some(differing)}"
 
 
 def _find_chance(group: ResultGroup) -> Iterator[str]:
@@ -116,7 +118,7 @@ def _find_chance(group: ResultGroup) -> Iterator[str]:
         if tasks:
             found.append(f"{model.label} on {', '.join(tasks)}")
     if found:
-        yield f"not distinguishable from always guessing the most frequent label: {_join(found)}"
+        yield f"not distinguishable from always guessing the most frequent label: {join_some(found)}"
 
 
 def _find_disagreement(group: ResultGroup) -> Iterator[str]:
@@ -128,7 +130,7 @@ def _find_disagreement(group: ResultGroup) -> Iterator[str]:
             if not _compute_dev_interval(result, dev).overlaps(result.interval):
                 found.append(f"{model.label} {task} (dev {dev:.2f}, test {result.accuracy:.2f})")
     if found:
-        yield f"dev and test accuracy disagree by more than their 95 % intervals allow: {_join(found)}"
+        yield f"dev and test accuracy disagree by more than their 95 % intervals allow: {join_some(found)}"
 
 
 def _describe_measure(measure: Measure) -> str:
@@ -147,7 +149,7 @@ def _list_results(group: ResultGroup, model: ModelResults) -> list[tuple[str, Ta
     return [(task, model.results[task]) for task in group.families if task in model.results]
 
 
-def _join(items: Sequence[str], separator: str = "; ") -> str:
+def join_some(items: Sequence[str], separator: str = "; ") -> str:
     """Return the first items of a list, and the number of the others."""
     more = len(items) - NAMED
     return separator.join(items[:NAMED]) + (f"{separator}and {more} more" if more > 0 else "")

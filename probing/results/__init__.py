@@ -2,5 +2,15 @@
 
 from probing.results.identity import FINE_TUNED, UNTRAINED, CellIdentity, DataIdentity, Measure, ModelIdentity
 from probing.results.merging import merge
-from probing.results.record import Counts, DescriptionLength, Record, Scores, Timing, read_record
-from probing.results.store import EXPLANATION_ENDING, Store, find_record, pausing_garbage_collection
+from probing.results.record import Record, Timing, read_record
+from probing.results.scores import Counts, DescriptionLength, Scores
+from probing.results.store import (
+    EXPLANATION_ENDING,
+    Store,
+    find_record,
+    pausing_garbage_collection,
+    read_sentences,
+    translation_path,
+    translator_folder,
+)
+from probing.results.translation_scores import PairCounts, TestScores, TranslationScores

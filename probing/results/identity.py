@@ -14,8 +14,8 @@ from probing.tasks import Family
 FORMAT = 1
 """Version of the record's form; it rises when records change, or when the same settings give other numbers."""
 
-Measure = Literal["accuracy", "random-labels", "description-length"]
-"""What a cell measures: the task itself, its control with random labels, or the description length of its labels."""
+Measure = Literal["accuracy", "random-labels", "description-length", "translation"]
+"""What a cell measures: a task, its control with random labels, the description length of its labels, or BLEU."""
 
 
 UNTRAINED, FINE_TUNED = " untrained", " fine-tuned"
@@ -53,7 +53,8 @@ class CellIdentity(Struct, frozen=True, kw_only=True):
     """One cell: data set x task x model x preset x settings x seed x measure."""
 
     task: str
-    family: Family
+    """Name of the probing task, or the languages of a translation, as in `en-de`."""
+    family: Family | Literal["translation"]
     seed: int
     preset: str
     data: DataIdentity
@@ -82,7 +83,8 @@ class CellIdentity(Struct, frozen=True, kw_only=True):
     def title(self) -> str:
         """Name of the cell in messages."""
         own = " (own file)" if self.data.name == "own" and self.family != "own" else ""
-        measure = "" if self.measure == "accuracy" else f", {self.measure.replace('-', ' ')}"
+        plain = self.measure in ("accuracy", "translation")
+        measure = "" if plain else f", {self.measure.replace('-', ' ')}"
         return f"{self.task}{own} {self.model.label} seed {self.seed}{measure}"
 
     def path(self, folder: Path, key: str | None = None) -> Path:

@@ -6,115 +6,31 @@ under `timing`.
 
 from __future__ import annotations
 
-import sys
 import textwrap
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Any, Literal
 
 import msgspec
-import numpy as np
-from msgspec import Meta, Struct, structs
+from msgspec import UNSET, Struct, UnsetType, structs
 
 from probing.errors import ProbingError
 from probing.results.identity import FORMAT, CellIdentity, DataIdentity, Measure, ModelIdentity
+from probing.results.numbers import Number, Value, Whole
+from probing.results.scores import Scores
+from probing.results.translation_scores import TranslationScores
 from probing.storage import TooManyError, check_counts, parse_json, read_text
 from probing.tasks import Family
 
 ADVICE = ". Delete it and run the cell again"
 """Advice on a file that is no record."""
 
-POINT = {"epoch", "loss", "dev_accuracy"}
-"""Fields of each epoch in a record's curve."""
-
 MAX_RECORD = 1 << 24
 """Largest record in bytes; one of a test split of a million sentences is smaller."""
-LARGEST = 2**63 - 1
-"""Largest whole number in a record; numpy computes with 64 bits."""
-Whole = Annotated[int, Meta(ge=-LARGEST, le=LARGEST)]
-Count = Annotated[int, Meta(ge=0, le=LARGEST)]
-Number = Whole | Annotated[float, Meta(ge=-sys.float_info.max, le=sys.float_info.max)]
-"""Finite number; a whole one stays whole, so that a record that was read is written as it was."""
-Percentage = Annotated[int, Meta(ge=0, le=100)] | Annotated[float, Meta(ge=0, le=100)]
 
-if TYPE_CHECKING:
-    Value = Any
-else:
-    _simple = Number | str | bool | None
-    Value = _simple
-    for _ in range(10):
-        Value = _simple | list[Value] | dict[str, Value]
-"""Any JSON value that is nested at most ten times."""
-
-
-class DescriptionLength(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Codelength of the training labels by online coding (Voita & Titov 2020)."""
-
-    bits: Number
-    """Codelength of the labels under the model."""
-    uniform_bits: Number
-    """Codelength of the labels under the uniform code, which knows nothing but the number of classes."""
-    compression: Number
-    """Uniform codelength divided by the model's own."""
-    pieces: list[dict[str, Number]]
-    """For each piece the sentences trained on before it, the sentences coded, and their bits."""
-
-
-class Counts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
-    """The number of a label's instances in each split, and of its test instances that were right."""
-
-    train: Count
-    dev: Count
-    test: Count
-    right: Count
-
-
-class Scores(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Outcome of a probing task; accuracies are percentages."""
-
-    dev_accuracy: Percentage
-    test_accuracy: Percentage
-    majority_accuracy: Percentage
-    """Test accuracy of always giving the most frequent training label."""
-    best_epoch: Whole
-    parameters: Whole
-    vocabulary_size: Whole
-    curve: list[dict[str, Number]]
-    """For each epoch its number, training loss and dev accuracy."""
-    classes: dict[str, Counts]
-    """Counts of each label."""
-    gold: Sequence[Count]
-    """The test instances' classes, as places in `classes`."""
-    predictions: Sequence[Count]
-    configurations: list[dict[str, Value]] = []
-    """Dev scores of each configuration in a probe's grid, the chosen one first; empty without a grid."""
-    description: DescriptionLength | None = None
-    """Result of the measure description-length; the other scores are then of the model trained on the last piece."""
-
-    def __post_init__(self) -> None:
-        for name in ("gold", "predictions"):
-            structs.force_setattr(self, name, pack(getattr(self, name)))
-
-    def check(self) -> None:
-        """Raise a ValueError if the scores contradict each other."""
-        if not all(POINT.issubset(point) for point in self.curve):
-            raise ValueError("an epoch of the curve lacks its number, loss or dev_accuracy")
-        if not len(self.gold) == len(self.predictions) > 0:
-            raise ValueError(f"there are {len(self.gold)} test labels and {len(self.predictions)} predictions")
-        if max(np.max(self.gold), np.max(self.predictions)) >= len(self.classes):
-            raise ValueError("gold or predictions name a class that is not there")
-
-
-Outcome = Scores
+Outcome = Scores | TranslationScores
 """Outcome of a cell, of whatever measure."""
-
-OUTCOMES: dict[Measure, type[Outcome]] = {
-    "accuracy": Scores,
-    "random-labels": Scores,
-    "description-length": Scores,
-}
-"""Class of the outcome by the measure of the cell."""
 
 
 class Timing(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -123,6 +39,19 @@ class Timing(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     seconds: Number
     tokens_per_second: Number
     finished_at: str
+    steps_per_second: Number | UnsetType = UNSET
+    """Speed of a translation's training: updates, without the looks at dev."""
+    sentences_per_second: Number | UnsetType = UNSET
+    """Speed of translating the first test set."""
+
+
+OUTCOMES: dict[Measure, type[Outcome]] = {
+    "accuracy": Scores,
+    "random-labels": Scores,
+    "description-length": Scores,
+    "translation": TranslationScores,
+}
+"""Class of the outcome by the measure of the cell."""
 
 
 class Record(Struct, frozen=True, kw_only=True):
@@ -153,6 +82,11 @@ class Record(Struct, frozen=True, kw_only=True):
         """Outcome of a probing task; None if the training failed."""
         return self.outcome if isinstance(self.outcome, Scores) else None
 
+    @property
+    def translation(self) -> TranslationScores | None:
+        """Outcome of a translation; None if the training failed."""
+        return self.outcome if isinstance(self.outcome, TranslationScores) else None
+
     def path(self, folder: Path) -> Path:
         """Return the record's file in a results folder."""
         return self.identity.path(folder, self.key)
@@ -168,7 +102,7 @@ class RecordFields(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """The fields of a record's JSON file, in their order."""
 
     task: str
-    family: Family
+    family: Family | Literal["translation"]
     seed: Whole
     preset: str
     data: DataIdentity
@@ -196,22 +130,12 @@ class RecordFields(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         )
 
 
-def pack(answers: Sequence[int]) -> Sequence[int]:
-    """Return classes as an array with a byte for each, or eight where a byte is too few."""
-    if isinstance(answers, array):
-        return answers
-    try:
-        return array("B", bytes(answers))
-    except ValueError:
-        return array("q", answers)
-
-
 def _as_json(value: Any) -> Any:
-    """Return structs as dicts and packed classes as lists; anything else stays as it is."""
+    """Return structs as dicts, without what is unset, and packed classes as lists; anything else stays as it is."""
     if isinstance(value, Struct):
         value = structs.asdict(value)
     if isinstance(value, dict):
-        return {name: _as_json(item) for name, item in value.items()}
+        return {name: _as_json(item) for name, item in value.items() if item is not UNSET}
     return list(value) if isinstance(value, array) else value
 
 

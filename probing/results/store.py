@@ -8,13 +8,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from probing.errors import ProbingError
 from probing.results.record import ADVICE, Record, read_record
-from probing.storage import to_json, write_atomically
+from probing.storage import make_name, read_text, to_json, write_atomically
 
 EXPLANATION_ENDING = ".explanation.json"
 """Ending of the files of explanations, which lie beside the records."""
+TRANSLATOR_ENDING = ".translator"
+"""Ending of the folders of translations, which lie beside their records."""
+TextKind = Literal["source", "reference", "output"]
+"""Kinds of texts of a test set: what is translated, how a person translated it, and how the model did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,3 +77,22 @@ def find_record(path: Path, key: str, on_damaged: Callable[[str], None] = lambda
         on_damaged(f"{str(error).removesuffix(ADVICE)}. Its cell counts as not run yet")
         return None
     return record if record.key == key else None
+
+
+def translator_folder(record_path: Path) -> Path:
+    """Return the folder of a translation's model and texts, which lies beside its record."""
+    return record_path.with_name(record_path.name.removesuffix(".json") + TRANSLATOR_ENDING)
+
+
+def translation_path(record_path: Path, test: str, kind: TextKind) -> Path:
+    """Return the file of a test set's sentences, one a line, in the folder of a translation."""
+    return translator_folder(record_path) / f"{make_name(test)}.{kind}.txt"
+
+
+def read_sentences(record_path: Path, test: str, kind: TextKind) -> list[str]:
+    """Return the sentences of a test set from the folder of a translation; lines end with a line feed only."""
+    path = translation_path(record_path, test, kind)
+    try:
+        return read_text(path).removesuffix("\n").split("\n")
+    except ValueError:
+        raise ProbingError(f"{path}: not UTF-8. Translate the test set again") from None

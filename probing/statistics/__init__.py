@@ -5,8 +5,10 @@ from probing.statistics.correlation import pearson
 from probing.statistics.intervals import (
     Interval,
     accuracy_interval,
+    add_parts,
     average_interval,
     difference_interval,
+    student_quantile,
     wilson_interval,
 )
-from probing.statistics.resampling import Sample
+from probing.statistics.resampling import Part, Sample

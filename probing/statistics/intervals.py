@@ -73,5 +73,6 @@ def difference_interval(shares: Sequence[float], intervals: Sequence[Interval]) 
 
 
 def student_quantile(freedom: float) -> float:
+    """Return the quantile of Student's distribution that ends a 95 % interval; of the normal one at infinity."""
     upper = (1 + CONFIDENCE) / 2
     return float(special.ndtri(upper) if math.isinf(freedom) else special.stdtrit(freedom, upper))

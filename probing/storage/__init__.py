@@ -5,6 +5,7 @@ from probing.storage.cache import (
     EXPLAINED,
     KERNELS,
     KINDS,
+    PARALLEL,
     PARSES,
     SHIPPED,
     TEMPORARY,

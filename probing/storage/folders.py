@@ -95,13 +95,20 @@ class Folder:
 
     @contextmanager
     def replacing(self, name: str) -> Iterator[Path]:
-        """Provide the path of a temporary file, which replaces `name` at the end, whole or not at all."""
+        """Provide the path of a temporary file, which replaces `name` at the end, whole or not at all.
+
+        Whatever writes it, the file may be read by those who may read any new file.
+        """
         temporary = f"{name_temporary(name)}{secrets.token_hex(4)}{ENDING}"
         place = Path(f"/proc/self/fd/{self.handle}")
         try:
+            self.create(temporary, b"")
+            mode = stat.S_IMODE(self.stat(temporary).st_mode)
             yield (place if place.is_dir() else self.path) / temporary
             descriptor = os.open(temporary, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0), dir_fd=self.handle)
             try:
+                if stat.S_IMODE(os.fstat(descriptor).st_mode) != mode:  # some libraries write files for one user only
+                    os.fchmod(descriptor, mode)
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +20,36 @@ SmallIntegers = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class Packed:
     """Sentences laid end to end.
 
     tokens, rows, positions: (T,), a token's id, its sentence within the batch, its place in the sentence;
-    lengths, labels: (B,).
+    lengths: (B,).
     """
+
+    tokens: Integers
+    rows: Integers
+    positions: Integers
+    lengths: Integers
+
+
+def pack(tokens: NDArray[Any], offsets: Integers, sentences: Integers) -> Packed:
+    """Return some sentences end to end, of which sentence i is tokens[offsets[i]:offsets[i + 1]]."""
+    starts = offsets[sentences]
+    lengths = offsets[sentences + 1] - starts
+    first_slots = np.cumsum(lengths) - lengths
+    positions = np.arange(lengths.sum()) - np.repeat(first_slots, lengths)
+    return Packed(
+        tokens=tokens[np.repeat(starts, lengths) + positions].astype(np.int64, copy=False),
+        rows=np.repeat(np.arange(len(sentences)), lengths),
+        positions=positions,
+        lengths=lengths,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Sentences laid end to end, with their labels (B,)."""
 
     tokens: Integers
     rows: Integers
@@ -48,18 +73,15 @@ class PackedSplit:
 
     def batch(self, sentences: Integers) -> Batch:
         """Return the named sentences as one packed batch."""
-        starts = self.offsets[sentences]
-        lengths = self.offsets[sentences + 1] - starts
-        first_slots = np.cumsum(lengths) - lengths
-        positions = np.arange(lengths.sum()) - np.repeat(first_slots, lengths)
-        tokens = self.tokens[np.repeat(starts, lengths) + positions].astype(np.int64, copy=False)
+        packed = pack(self.tokens, self.offsets, sentences)
+        tokens = packed.tokens
         if self.vocabulary_size is not None:
             tokens[tokens >= self.vocabulary_size] = UNKNOWN
         return Batch(
             tokens=tokens,
-            rows=np.repeat(np.arange(len(sentences)), lengths),
-            positions=positions,
-            lengths=lengths,
+            rows=packed.rows,
+            positions=packed.positions,
+            lengths=packed.lengths,
             labels=self.labels[sentences],
         )
 

@@ -7,7 +7,17 @@ from probing.training.checkpoints import (
     discard_checkpoints,
     list_checkpointed_records,
 )
-from probing.training.devices import describe_processor, pick_device
+from probing.training.devices import describe_processor, move, pick_device
 from probing.training.frozen_encoder import encode_once
-from probing.training.loop import Epoch, Progress, TrainingOutcome, train
-from probing.training.objectives import Classification, NonFiniteLossError, compute_accuracy, predict, score_batches
+from probing.training.loop import TrainingOutcome, train
+from probing.training.objectives import (
+    BatchSize,
+    Classification,
+    Evaluation,
+    NonFiniteLossError,
+    compute_accuracy,
+    predict,
+    score_batches,
+)
+from probing.training.ranks import ALONE, Ranks, joining
+from probing.training.state import Epoch, Progress, Schedule

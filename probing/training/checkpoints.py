@@ -27,7 +27,7 @@ from probing.storage import CHECKPOINTS, Folder, check_tensor_header, parse_json
 
 logger = logging.getLogger(__name__)
 
-FORMAT = 2
+FORMAT = 3
 MINUTES, FIRST_MINUTES = 3.0, 0.5
 """Time between two checkpoints within an epoch, and before the first one, which shows how long they take."""
 QUICK_SECONDS, QUICK_BYTES = 1.0, 64 << 20
@@ -77,10 +77,13 @@ class Checkpoint:
         stopwatch: Stopwatch | None = None,
         on_note: Callable[[str], None] = lambda text: None,
         minutes: float = MINUTES,
+        read_only: bool = False,
     ) -> None:
         self.path = folder / f"{name}.safetensors" if folder is not None else None
         self.about = {"format": FORMAT, "key": key, "name": name, "torch": torch.__version__, "device": str(device)}
         self.stopwatch, self.on_note, self.minutes = stopwatch or Stopwatch(), on_note, minutes
+        self.read_only = read_only
+        """Whether another process of the same training writes the checkpoint."""
         self._began = self._saved_at = self.stopwatch.seconds
         self._seconds_to_save: float | None = None
         self._warned = False
@@ -89,11 +92,11 @@ class Checkpoint:
     def is_due(self) -> bool:
         """Whether the last checkpoint is some minutes old, or it is time for the first."""
         minutes = min(self.minutes, FIRST_MINUTES) if self._seconds_to_save is None else self.minutes
-        return self.path is not None and self.stopwatch.seconds - self._saved_at >= 60 * minutes
+        return self.path is not None and not self.read_only and self.stopwatch.seconds - self._saved_at >= 60 * minutes
 
     def save(self, state: Resumable) -> None:
         """Write the state; if that is impossible, note it once and go on."""
-        if self.path is None:
+        if self.path is None or self.read_only:
             return
         began = self.stopwatch.seconds
         try:
@@ -128,7 +131,8 @@ class Checkpoint:
         """Restore the state from the checkpoint; without a sound one, leave it unchanged and return False."""
         if self.path is None or not self.path.is_file():
             return False
-        _remove(self.path.parent, keep=(".safetensors", ".damaged"))
+        if not self.read_only:
+            _remove(self.path.parent, keep=(".safetensors", ".damaged"))
         try:
             check_tensor_header(self.path)
             with safe_open(self.path, "pt") as file:
@@ -168,6 +172,8 @@ class Checkpoint:
         return about
 
     def _set_aside(self, path: Path, reason: str) -> None:
+        if self.read_only:
+            return
         aside = path.with_suffix(".safetensors.damaged")
         with contextlib.suppress(OSError), _open_folder(path.parent) as folder:
             folder.rename(path.name, aside.name)

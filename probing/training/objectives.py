@@ -5,9 +5,9 @@ Shapes: B sentences of a batch, C classes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import torch
@@ -28,6 +28,25 @@ class NonFiniteLossError(Exception):
     """The loss or the model's output became infinite or not a number: this training cannot go on."""
 
 
+class BatchSize(NamedTuple):
+    """Size of a batch."""
+
+    examples: int
+    tokens: int
+    weight: int
+    """Weight of the batch's mean loss in that of an epoch: the number of examples, or of what is predicted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """A look at dev."""
+
+    score: float
+    """Score by which the best weights are chosen."""
+    details: Mapping[str, float] = field(default_factory=dict)
+    """What else was measured, by name."""
+
+
 class Objective(Protocol[AnyBatch]):
     """Defines the loss of a batch, the score on dev, and which score is better."""
 
@@ -37,13 +56,13 @@ class Objective(Protocol[AnyBatch]):
     def batches(self, order: Integers) -> Iterator[AnyBatch]:
         """Yield the training examples in the given order, a batch at a time."""
 
-    def size(self, batch: AnyBatch) -> tuple[int, int]:
-        """Return the number of examples and of tokens in a batch."""
+    def size(self, batch: AnyBatch) -> BatchSize:
+        """Return the size of a batch."""
 
-    def loss(self, batch: AnyBatch) -> Tensor:
-        """Return the mean loss per example of a batch, as a scalar that can be differentiated."""
+    def losses(self, batch: AnyBatch) -> Iterable[Tensor]:
+        """Yield numbers that add up to the mean loss of a batch, each to be differentiated before the next."""
 
-    def score(self) -> float:
+    def evaluate(self) -> Evaluation:
         """Measure the model on dev."""
 
     def is_better(self, score: float, best: float) -> bool:
@@ -69,15 +88,15 @@ class Classification:
     def batches(self, order: Integers) -> Iterator[Batch]:
         return self.train.batches(self.batch_size, order)
 
-    def size(self, batch: Batch) -> tuple[int, int]:
-        return len(batch.labels), len(batch.tokens)
+    def size(self, batch: Batch) -> BatchSize:
+        return BatchSize(len(batch.labels), len(batch.tokens), len(batch.labels))
 
-    def loss(self, batch: Batch) -> Tensor:
+    def losses(self, batch: Batch) -> Iterator[Tensor]:
         labels = move(torch.from_numpy(batch.labels), self.device)
-        return functional.cross_entropy(compute_scores(self.model, batch, self.device).float(), labels)
+        yield functional.cross_entropy(compute_scores(self.model, batch, self.device).float(), labels)
 
-    def score(self) -> float:
-        return compute_accuracy(predict(self.model, self.dev, self.device), self.dev)
+    def evaluate(self) -> Evaluation:
+        return Evaluation(compute_accuracy(predict(self.model, self.dev, self.device), self.dev))
 
     def is_better(self, score: float, best: float) -> bool:
         return score > best

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import torch
 from torch import Tensor, nn
@@ -16,12 +16,15 @@ class Optimizer:
     than everything else before the first step.
     """
 
-    def __init__(self, model: nn.Module, *, learning_rate: float, warmup_steps: int, clip_norm: float) -> None:
+    def __init__(
+        self, model: nn.Module, *, learning_rate: float, warmup_steps: int, clip_norm: float, epsilon: float = 1e-8
+    ) -> None:
         self.parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
         self.means, self.squares = ([torch.zeros_like(each) for each in self.parameters] for _ in range(2))
         self.counts = [torch.zeros((), device=each.device) for each in self.parameters]
         """How often each parameter had a gradient."""
         self.peak, self.warmup_steps, self.clip_norm = learning_rate, warmup_steps, clip_norm
+        self.epsilon = epsilon
         self.steps = 0
 
     @property
@@ -30,15 +33,20 @@ class Optimizer:
         step = self.steps + 1
         return self.peak * min(step / self.warmup_steps, math.sqrt(self.warmup_steps / step))
 
-    def step(self, loss: Tensor) -> None:
-        """Move the weights down the loss's gradient."""
+    def step(self, losses: Iterable[Tensor]) -> Tensor:
+        """Move the weights down the gradient of a sum of losses, and return that sum."""
         for parameter in self.parameters:
             parameter.grad = None
-        loss.backward()
+        total = None
+        for loss in losses:
+            loss.backward()
+            total = loss.detach() if total is None else total + loss.detach()
+        assert total is not None
         if self.clip_norm:
             nn.utils.clip_grad_norm_(self.parameters, self.clip_norm)
         self._move()
         self.steps += 1
+        return total
 
     def tensors(self) -> dict[str, Tensor]:
         """Return the moments of each parameter, by its number."""
@@ -73,7 +81,7 @@ class Optimizer:
             beta1=0.9,
             beta2=0.98,
             weight_decay=0.0,
-            eps=1e-8,
+            eps=self.epsilon,
             amsgrad=False,
             maximize=False,
         )

@@ -14,6 +14,7 @@ from probing.execution.leases import Leases
 from probing.execution.scheduler import find_waiting
 from probing.experiments.estimates import Planned, RunPlan, Trial, make_plan
 from probing.results import CellIdentity, Record, Store
+from probing.tasks import load_task
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,9 @@ class FakeCell:
 
     def record_path(self, results: Path) -> Path:
         return self.identity.path(results)
+
+    def count_training(self) -> int:
+        return len(load_task(self.path).splits["tr"])
 
 
 @pytest.fixture

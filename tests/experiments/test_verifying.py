@@ -11,8 +11,9 @@ import pytest
 
 from probing.errors import ProbingError
 from probing.experiments.verifying import verify
-from probing.results import Record, Store
+from probing.results import Record, Store, translation_path
 from tests.studies import start, write_answers
+from tests.translations import BASE, save
 
 Probe = Callable[..., tuple[int, str, str]]
 
@@ -135,3 +136,60 @@ def test_the_command(study: Path, probe: Probe) -> None:
     code, out, _ = probe("verify", results)
     assert code == 1
     assert out.splitlines()[-1] == f"{results}: 1 of 2 records add up"
+
+
+@pytest.fixture
+def translated(tmp_path: Path) -> Path:
+    """Return the only record of a folder of translations."""
+    (path,) = save(tmp_path / "translations", [BASE]).glob("*.json")
+    return path
+
+
+def verify_translations(path: Path) -> list[str]:
+    lines: list[str] = []
+    verify(path.parent, None, lines.append)
+    return [line.partition(".json: ")[2] for line in lines]
+
+
+def test_a_translation_adds_up(translated: Path) -> None:
+    assert verify_translations(translated) == []
+    assert verify(translated.parent, translated.parent, pytest.fail) == (1, 0)
+
+
+def change_test(content: dict[str, Any], name: str, value: Any) -> None:
+    content["scores"]["tests"]["newstest2014"][name] = value
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda record: change_test(record, "bleu", 99.0), "BLEU on newstest2014 is 99.0, but its statistics give 58."),
+        (lambda record: record["scores"].update(best_epoch=6), "best_epoch is 6, but the curve has 5 looks at dev"),
+        (
+            lambda record: record["scores"]["pairs"]["tests"].update(newstest2014=3000),
+            "newstest2014 has 3000 sentences, but there are statistics of 200",
+        ),
+        (lambda record: record.update(seed=7), "its key is "),
+    ],
+)
+def test_a_changed_translation_is_found_out(
+    translated: Path, change: Callable[[dict[str, Any]], None], problem: str
+) -> None:
+    content = json.loads(translated.read_text(encoding="utf-8"))
+    change(content)
+    translated.write_text(json.dumps(content), encoding="utf-8")
+    assert verify_translations(translated)[0].startswith(problem)
+
+
+def test_changed_texts_of_a_translation_are_found_out(translated: Path) -> None:
+    file = translation_path(translated, "newstest2014", "output")
+    lines = file.read_text(encoding="utf-8").split("\n")
+    file.write_text("\n".join(["something else", *lines[1:]]), encoding="utf-8")
+    assert verify_translations(translated) == ["the translations of newstest2014 beside it give other statistics"]
+    file.write_text("one line\n", encoding="utf-8")
+    problem = "the texts of newstest2014 beside it have 1 translations, 200 references"
+    assert verify_translations(translated) == [problem]
+    file.write_bytes(b"\xff\n")
+    lines = []
+    assert verify(translated.parent, None, lines.append) == (1, 1)
+    assert lines == [f"{file}: not UTF-8. Translate the test set again"]

@@ -27,7 +27,9 @@ from probing.corpus.source import read_datasheet_identity
 from probing.encoders.encoder import as_matrix
 from probing.encoders.precomputed import PrecomputedVectors
 from probing.execution.leases import Leases
+from probing.experiments.verifying import verify
 from probing.report.formats import load_and_render
+from probing.report.translation.formats import load_and_render_translations
 from probing.results.merging import merge
 from probing.results.record import read_record
 from probing.results.store import Store
@@ -35,8 +37,15 @@ from probing.storage import cache_folder, hash_content
 from probing.tasks import index as dataset
 from probing.tasks.table import get_task
 from probing.training import checkpoints
+from probing.translation.parallel_corpus import prepare_corpus
+from probing.translation.parallel_files import find_parallel_files
+from probing.translation.settings import SubwordConfig
+from probing.translation.subwords import read_subwords, train_subwords
 from tests.conftest import make_record
 from tests.fuzzing.inputs import edited, edited_json
+from tests.translation.toy import write_toy_corpus
+from tests.translations import Run, make_translation
+from tests.translations import save as save_translations
 
 Attempt = Callable[[Path, bytes], None]
 
@@ -191,6 +200,20 @@ def try_record(folder: Path, content: bytes) -> None:
         assert path.read_bytes() == content
 
 
+def try_translation(folder: Path, content: bytes) -> None:
+    """Report on, verify and merge a folder with a sound translation and a record that may be anything."""
+    store = Store(folder / "results")
+    save_translations(store.folder, [Run(sentences=3)])
+    path = store.folder / "wmt14--en-de--em--base--seed0--translation--0.json"
+    path.write_bytes(content)
+    read_record(path)
+    for format in {"table", FORMATS[zlib.crc32(content) % len(FORMATS)]}:
+        text = load_and_render_translations(store.folder, format, against_paper=True, on_damaged=lambda line: None)
+        text.encode(errors="surrogateescape")
+    verify(store.folder, None, lambda line: None)
+    merge([store.folder], folder / "merged")
+
+
 def try_explanation(folder: Path, content: bytes) -> None:
     """Make the page of a folder in which an explanation may be anything."""
     from probing.report.explanations import load_explanations
@@ -231,6 +254,34 @@ def _save(save_array: Callable[..., None], *arrays: Any, **named: Any) -> bytes:
     return file.getvalue()
 
 
+def try_parallel(folder: Path, content: bytes) -> None:
+    """Read a file of parallel text and segment it: whatever is taken comes back from the cache as it was."""
+    write_toy_corpus(folder, train=3, dev=2, test=2)
+    (folder / "train.en").write_bytes(content)
+    (folder / "train.xx").write_bytes(b"ab\n" * (content.count(b"\n") + (not content.endswith(b"\n"))))
+    files = find_parallel_files(folder, "en-xx")
+    corpus = prepare_corpus(files, SubwordConfig(vocabulary_size=6000, max_length=10_000))
+    split, (lines, _) = corpus.train, files.train.read()
+    sentences = [part[:-1].tolist() for part in np.split(split.source_tokens, split.source_offsets[1:-1])]
+    assert corpus.source_subwords.decode(sentences) == [line for line in lines if line.strip()]
+
+
+def try_subwords(folder: Path, content: bytes) -> None:
+    """Read a model of subwords, then use it."""
+    path = folder / "source.model"
+    path.write_bytes(content)
+    subwords = read_subwords(path)
+    lines = ["the cat sat", "", "\u4e2d\U0001f600 \u2581  \t"]
+    ids = subwords.encode(lines)
+    assert all(0 <= token < subwords.size for line in ids for token in line)
+    assert len(subwords.decode([*ids, list(range(subwords.size))])) == 4
+
+
+def make_subwords() -> bytes:
+    lines = ["the cat sat on the mat", "dogs bark at cats"]
+    return train_subwords(lines, vocabulary_size=300, character_coverage=1.0)
+
+
 def make_explanation() -> dict[str, Any]:
     """Return what `probe explain` writes, of two tokens, two heads, one iteration and one group of capsules."""
     weights = [[[[0.25], [0.75]], [[0.5], [0.5]]]]
@@ -250,6 +301,8 @@ def make_targets() -> dict[str, Target]:
     """Return all targets by name."""
     matrix = np.arange(12, dtype=np.float32).reshape(4, 3)
     record = Store(Path(os.environ["XDG_CACHE_HOME"]) / "samples").save(make_record()).read_bytes()
+    translated = make_translation(Run("em", ("enc-self",), (1, 2), sentences=3))
+    translation = Store(Path(os.environ["XDG_CACHE_HOME"]) / "samples").save(translated).read_bytes()
     sheet = {"identity": "a" * 12, "tasks": [{"file": "past_present.txt", "targets": {"tr": ["sat"]}, "sha256": "?"}]}
     sheet["tasks"][0]["sha256"] = hash_content(TASK)  # type: ignore[index]
     sheets = [json.dumps(sheet).encode()]
@@ -271,9 +324,12 @@ def make_targets() -> dict[str, Target]:
         "safetensors": Target(vectors_attempt("vectors.safetensors"), edited(tensors, [b'"F64"', b'"shape":[9]']), 10),
         "checkpoint": Target(try_checkpoint, edited([make_checkpoint()], [b'"F64"', b'\\"threads\\": 0']), 10),
         "record": Target(try_record, edited([record]) | edited_json([record]) | edited_json([record]), 10),
+        "translation": Target(try_translation, edited([translation]) | edited_json([translation]), 10),
         "explanation": Target(try_explanation, edited_json([json.dumps(explanation).encode()]), 5),
         "datasheet": Target(try_datasheet, edited(sheets) | edited_json(sheets), 5),
         "lease": Target(try_lease, edited([lease]) | edited_json([lease]), 5),
+        "parallel": Target(try_parallel, edited([b"The cat sat.\r\nDogs bark.\n"], [b"\n\n", b"\xc2\xa0"]), 5),
+        "subwords": Target(try_subwords, edited([make_subwords()], [b"<0x41>", b"<s>", b"\xe2\x96\x81"]), 10),
         "brackets": Target(trees_attempt("penn"), edited(TREES, [b"(NP ", b"(ROOT ", b"-NONE-", b"\xc2\xa0"]), 15),
         "conllu": Target(trees_attempt("conllu"), edited(DEPENDENCIES, [b"1-2", b"1.1", b"|", b"=", b"\xc2\xa0"]), 15),
     }

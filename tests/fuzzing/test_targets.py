@@ -26,13 +26,16 @@ NAMES = (
     "safetensors",
     "checkpoint",
     "record",
+    "translation",
     "explanation",
     "datasheet",
     "lease",
+    "parallel",
+    "subwords",
     "brackets",
     "conllu",
 )
-JSON = ("record", "explanation", "datasheet", "lease")
+JSON = ("record", "translation", "explanation", "datasheet", "lease")
 INPUTS = 1500
 """For all targets together."""
 
@@ -95,7 +98,7 @@ def test_extremes_are_read_or_refused(targets: dict[str, Target], name: str, ext
 def test_an_archive_that_grows_without_bounds_is_refused(targets: dict[str, Target]) -> None:
     """Of a few kilobytes that stand for gigabytes, no more is unpacked than the reader can bear."""
     bomb = gzip.compress(bytes(200 << 20), 9)
-    for name in ("brackets", "conllu"):
+    for name in ("brackets", "conllu", "parallel"):
         assert not attempt_once(targets[name].attempt, bomb)
 
 
@@ -130,12 +133,16 @@ def test_folders_and_pipes_are_not_files(tmp_path: Path) -> None:
     from probing.corpus.readers.parsed_text import read_sentences
     from probing.results.record import read_record
     from probing.tasks.index import load_task
+    from probing.translation.parallel_text import inspect_text
+    from probing.translation.subwords import read_subwords
 
     os.mkfifo(tmp_path / "pipe")
     readers = (
         load_task,
         check_file,
         read_record,
+        inspect_text,
+        read_subwords,
         lambda path: resolve_config("mini", config_file=path),
         lambda path: list(read_sentences(path, "penn", skipped=Counter())),
     )

@@ -25,13 +25,13 @@ def _seed() -> None:
 
 
 @pytest.fixture(scope="session")
-def pack() -> Callable[[Sequence[int]], Packing]:
-    """Return a function of sentence lengths: where each token stands."""
+def pack() -> Callable[..., Packing]:
+    """Return a function of sentence lengths, and perhaps of their order in the views: where each token stands."""
 
-    def build(lengths: Sequence[int]) -> Packing:
+    def build(lengths: Sequence[int], order: Tensor | None = None) -> Packing:
         rows = [row for row, length in enumerate(lengths) for _ in range(length)]
         positions = [position for length in lengths for position in range(length)]
-        return Packing.build(torch.tensor(rows), torch.tensor(positions), torch.tensor(lengths), max(lengths))
+        return Packing.build(torch.tensor(rows), torch.tensor(positions), torch.tensor(lengths), max(lengths), order)
 
     return build
 

@@ -9,7 +9,7 @@ from torch import nn
 from probing.aggregators.linear import LinearAggregator
 from probing.errors import ProbingError
 from probing.model import attention as attention_module
-from probing.model.attention import SelfAttention
+from probing.model.attention import Attention
 
 LENGTHS = [3, 1, 7, 2]
 WIDTH, HEADS = 12, 3
@@ -20,16 +20,23 @@ class Concatenation(nn.Module):
         return heads.flatten(1)
 
 
-@pytest.fixture
-def attention():
-    module = SelfAttention(WIDTH, HEADS, LinearAggregator(WIDTH, HEADS)).double()
+def make_attention(*, causal=False):
+    module = Attention(WIDTH, HEADS, LinearAggregator(WIDTH, HEADS), causal=causal).double()
     for parameter in module.parameters():  # biases too: they start as zeros
         nn.init.normal_(parameter, std=0.5)
     return module
 
 
-def attend(attention, hidden):
-    """Equations 1 to 4 for one sentence, number by number: rows of O from rows of hidden states."""
+@pytest.fixture
+def attention():
+    return make_attention()
+
+
+def attend(attention, hidden, memory=None):
+    """Equations 1 to 4 for one sentence, number by number: rows of O from rows of hidden states.
+
+    With a memory, keys and values are those of its rows; a causal attention sees only the rows up to its own.
+    """
     weight, bias = attention.query_key_value.weight.tolist(), attention.query_key_value.bias.tolist()
     size = WIDTH // HEADS
 
@@ -42,12 +49,14 @@ def attend(attention, hidden):
         ]
 
     rows = []
-    for token in hidden:
+    for number, token in enumerate(hidden):
+        seen = hidden if memory is None else memory
+        seen = seen[: number + 1] if attention.causal else seen
         concatenated = []
         for head in range(HEADS):
             query = project(token, 0, head)
-            keys = [project(other, 1, head) for other in hidden]
-            values = [project(other, 2, head) for other in hidden]
+            keys = [project(other, 1, head) for other in seen]
+            values = [project(other, 2, head) for other in seen]
             energies = [sum(q * k for q, k in zip(query, key, strict=True)) / math.sqrt(size) for key in keys]
             total = sum(map(math.exp, energies))
             shares = [math.exp(energy) / total for energy in energies]
@@ -68,6 +77,43 @@ def test_the_papers_equations_sentence_by_sentence(attention, pack, split):
         torch.testing.assert_close(attention(hidden, packing), torch.tensor(expected, dtype=torch.float64))
         in_float32 = attention.float()(hidden.float(), packing)
     torch.testing.assert_close(in_float32.double(), torch.tensor(expected, dtype=torch.float64), atol=1e-5, rtol=1e-5)
+
+
+MEMORY_LENGTHS = [2, 5, 1, 4]
+
+
+def test_a_causal_attention_sees_its_own_part_of_the_sentence(pack, split):
+    attention, packing = make_attention(causal=True), pack(LENGTHS)
+    hidden = torch.randn(sum(LENGTHS), WIDTH, dtype=torch.float64)
+    expected = [row for sentence in split(hidden, packing) for row in attend(attention, sentence.tolist())]
+    with torch.no_grad():
+        torch.testing.assert_close(attention(hidden, packing), torch.tensor(expected, dtype=torch.float64))
+    attention.causal = False
+    with torch.no_grad():
+        differs = (attention(hidden, packing) - torch.tensor(expected, dtype=torch.float64)).abs().amax(1) > 1e-6
+    ends = torch.tensor(LENGTHS).cumsum(0) - 1
+    assert (~differs).nonzero().flatten().tolist() == ends.tolist(), "only a sentence's last token sees all of it"
+
+
+@pytest.mark.parametrize("sentences", [1, 2, 16])
+def test_an_attention_to_another_text(attention, pack, split, monkeypatch, sentences):
+    """Views of both texts must have the same sentences: both are in one order, by whatever lengths."""
+    monkeypatch.setattr(attention_module, "SENTENCES_OF_A_VIEW", sentences)
+    order = (torch.tensor(LENGTHS) + torch.tensor(MEMORY_LENGTHS)).argsort(stable=True)
+    packing, memory_packing = pack(LENGTHS, order), pack(MEMORY_LENGTHS, order)
+    hidden = torch.randn(sum(LENGTHS), WIDTH, dtype=torch.float64)
+    memory = torch.randn(sum(MEMORY_LENGTHS), WIDTH, dtype=torch.float64)
+    pairs = zip(split(hidden, packing), split(memory, memory_packing), strict=True)
+    expected = [row for mine, other in pairs for row in attend(attention, mine.tolist(), other.tolist())]
+    with torch.no_grad():
+        found = attention(hidden, packing, memory, memory_packing)
+    torch.testing.assert_close(found, torch.tensor(expected, dtype=torch.float64))
+
+
+def test_projections_apart_are_those_of_all_together(attention):
+    hidden = torch.randn(5, WIDTH, dtype=torch.float64)
+    apart = torch.cat([attention.project_queries(hidden), attention.project_memory(hidden)], 1)
+    torch.testing.assert_close(apart, attention.query_key_value(hidden))
 
 
 def test_one_token_attends_to_itself_alone(attention, pack):
@@ -121,7 +167,7 @@ def test_heads_come_apart(attention, pack):
 
 
 def test_sentences_do_not_see_each_other(pack, split):
-    attention = SelfAttention(WIDTH, HEADS, Concatenation())
+    attention = Attention(WIDTH, HEADS, Concatenation())
     hidden = torch.randn(sum(LENGTHS), WIDTH, requires_grad=True)
     packing = pack(LENGTHS)
     split(attention(hidden, packing), packing)[2].sum().backward()
@@ -137,7 +183,7 @@ def test_attention_has_no_order_of_its_own(attention, pack):
 
 
 def test_attention_is_the_same_in_training_and_after(pack):
-    attention = SelfAttention(WIDTH, HEADS, Concatenation())
+    attention = Attention(WIDTH, HEADS, Concatenation())
     hidden, packing = torch.randn(7, WIDTH), pack([7])
     trained = attention.train()(hidden, packing)
     assert torch.equal(trained, attention.eval()(hidden, packing))
@@ -145,14 +191,14 @@ def test_attention_is_the_same_in_training_and_after(pack):
 
 def test_the_start_is_that_of_three_separate_maps():
     """Xavier's bound of d -> d, which is wider than that of the one stacked map d -> 3d."""
-    weight = SelfAttention(64, 4, Concatenation()).query_key_value.weight
+    weight = Attention(64, 4, Concatenation()).query_key_value.weight
     bound = math.sqrt(6 / (64 + 64))
     assert 0.98 * bound < weight.abs().max() <= bound
 
 
 def test_heads_that_do_not_divide_the_width():
     with pytest.raises(ValueError, match=r"num_heads must divide model_dim=12. Got 5 instead\."):
-        SelfAttention(12, 5, Concatenation())
+        Attention(12, 5, Concatenation())
 
 
 class Wrong(nn.Module):
@@ -175,7 +221,7 @@ class Wrong(nn.Module):
     ],
 )
 def test_an_aggregator_that_returns_something_else(pack, make, returned):
-    attention = SelfAttention(WIDTH, HEADS, Wrong(make))
+    attention = Attention(WIDTH, HEADS, Wrong(make))
     with pytest.raises(ProbingError) as caught:
         attention(torch.randn(13, WIDTH), pack(LENGTHS))
     text = f"aggregator Wrong must return a tensor of shape (13, 12) (tokens, d). It returned {returned}"

@@ -1,9 +1,10 @@
-"""Records whose predictions match their accuracy, for figures that are computed sentence by sentence."""
+"""Records whose predictions match their accuracy, for figures that are computed sentence by sentence; a browser."""
 
 from __future__ import annotations
 
+import shutil
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -195,3 +196,27 @@ def measures(gallery: list[Record], change: Callable[..., Record]) -> list[Recor
                 change(one, measure="description-length", outcome=coded, key=f"{one.key[:32]}d"),
             ]
     return made
+
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+DRIVER = shutil.which("chromedriver")
+ARGUMENTS = (
+    "--headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync --window-size=1400,1000"
+)
+
+
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Return a browser that logs what it reports and requests."""
+    if not (CHROMIUM and DRIVER):
+        pytest.skip("chromium and chromedriver are not installed")
+    webdriver = pytest.importorskip("selenium.webdriver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for argument in [*ARGUMENTS.split(), f"--user-data-dir={tmp_path_factory.mktemp('profile')}"]:
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    yield driver
+    driver.quit()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from statistics import fmean
 
 import pytest
@@ -18,16 +17,7 @@ from probing.results import Store
 webdriver = pytest.importorskip("selenium.webdriver")
 Select = pytest.importorskip("selenium.webdriver.support.select").Select
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-DRIVER = shutil.which("chromedriver")
-ARGUMENTS = (
-    "--headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync --window-size=1400,1000"
-)
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="chromium and chromedriver are not installed"),
-]
+pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
@@ -42,18 +32,6 @@ def address(gallery, measures, explanations, tmp_path_factory):
     done = CliRunner().invoke(main, ["report", "--results", str(folder), "--format", "html", "-o", str(output)])
     assert (done.exit_code, done.output) == (0, "")
     return output.as_uri()
-
-
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory):
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for argument in [*ARGUMENTS.split(), f"--user-data-dir={tmp_path_factory.mktemp('profile')}"]:
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    yield driver
-    driver.quit()
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ import subprocess
 import pytest
 
 from probing.errors import ProbingError
-from probing.report.formats import guard_cell, load_and_render, render
+from probing.report.blocks import guard_cell
+from probing.report.formats import load_and_render, render
 from probing.report.frame import COLUMNS
 from probing.results import DescriptionLength, Store
 

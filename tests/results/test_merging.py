@@ -13,7 +13,8 @@ from msgspec import structs
 from probing.errors import ProbingError
 from probing.results.merging import Merged, merge
 from probing.results.record import Record
-from probing.results.store import Store
+from probing.results.store import Store, translator_folder
+from tests.translations import BASE, Run, fail, make_translation, save
 
 
 def seeds(folder: Path) -> list[int]:
@@ -115,3 +116,47 @@ def test_merging_is_the_union_in_any_order(
     merge(paths, folder / "forth")
     merge(paths[::-1], folder / "back")
     assert seeds(folder / "forth") == seeds(folder / "back") == sorted({seed for part in folders for seed in part})
+
+
+def test_a_translation_brings_its_folder(tmp_path: Path) -> None:
+    run = Run("em", ("enc-self",))
+    source = save(tmp_path / "source", [run, BASE])
+    (translator_folder(make_translation(run).path(source)) / "link").symlink_to("/etc/hostname")
+    target = tmp_path / "all"
+    assert merge([source], target) == Merged(written=2, there=0, damaged=0)
+    for one in (run, BASE):
+        own, copied = (translator_folder(make_translation(one).path(folder)) for folder in (source, target))
+        files = {file.name: file.read_bytes() for file in own.iterdir() if not file.is_symlink()}
+        assert len(files) == 3
+        assert {file.name: file.read_bytes() for file in copied.iterdir()} == files
+    assert not list(target.glob(".*"))
+
+
+def test_a_folder_that_is_there_stays_and_one_that_is_missing_comes(tmp_path: Path) -> None:
+    source, target = save(tmp_path / "source", [BASE]), save(tmp_path / "all", [BASE], texts=False)
+    copied = translator_folder(make_translation(BASE).path(target))
+    assert merge([source], target) == Merged(written=0, there=1, damaged=0)
+    assert len(list(copied.iterdir())) == 3
+    for file in copied.iterdir():
+        file.write_text("mine", encoding="utf-8")
+    merge([source], target)
+    assert {file.read_text(encoding="utf-8") for file in copied.iterdir()} == {"mine"}
+
+
+def test_translations_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
+    first = save(tmp_path / "first", [BASE])
+    record = make_translation(BASE)
+    assert record.translation is not None
+    test = structs.replace(record.translation.test, bleu=12.0)
+    changed = structs.replace(record.translation, tests={"newstest2014": test})
+    Store(tmp_path / "second").save(structs.replace(record, outcome=changed))
+    with pytest.raises(ProbingError, match=r"contradict each other \(test BLEU 58.81 and 12.00\). Nothing was written"):
+        merge([first, tmp_path / "second"], tmp_path / "all")
+    assert not (tmp_path / "all").exists()
+
+
+def test_a_finished_translation_replaces_a_failed_one(tmp_path: Path) -> None:
+    Store(tmp_path / "first").save(fail(BASE))
+    assert merge([tmp_path / "first", save(tmp_path / "second", [BASE])], tmp_path / "all").written == 1
+    (record,) = Store(tmp_path / "all").load(pytest.fail)
+    assert record.translation is not None

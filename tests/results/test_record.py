@@ -16,7 +16,8 @@ from probing.config import PRESETS
 from probing.errors import ProbingError
 from probing.results import record
 from probing.results.identity import FORMAT
-from probing.results.record import Counts, DescriptionLength, pack, read_record
+from probing.results.record import read_record
+from probing.results.scores import Counts, DescriptionLength, pack
 from probing.results.store import EXPLANATION_ENDING, Store
 from probing.storage import to_json
 

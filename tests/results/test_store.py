@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 
 from probing.errors import ProbingError
 from probing.results.record import read_record
-from probing.results.store import Store, find_record, pausing_garbage_collection
+from probing.results.store import (
+    Store,
+    find_record,
+    pausing_garbage_collection,
+    read_sentences,
+    translation_path,
+    translator_folder,
+)
 
 HOSTILE = ["../../x", "/etc/passwd", "..", ".", "", "a/b\\c", "a\0b", "a\nb", "*?[a]", "~", "-rf", "x" * 300, "語" * 99]
 
@@ -164,3 +171,20 @@ def test_the_search_for_garbage_goes_on_afterwards():
             pass
         assert not gc.isenabled()
     assert gc.isenabled()
+
+
+def test_the_folder_of_a_translation_lies_beside_its_record(tmp_path):
+    record = tmp_path / "a--b.c--1.json"
+    assert translator_folder(record) == tmp_path / "a--b.c--1.translator"
+    assert translation_path(record, "test", "source") == tmp_path / "a--b.c--1.translator" / "test.source.txt"
+    assert translation_path(record, "../../x", "output").parent == translator_folder(record)
+
+
+@pytest.mark.parametrize(
+    ("content", "lines"), [(b"a\nb\n", ["a", "b"]), (b"a\r\xe2\x80\xa8b", ["a\r\u2028b"]), (b"\n", [""])]
+)
+def test_sentences_are_split_at_line_feeds_only(tmp_path, content, lines):
+    path = translation_path(tmp_path / "a--b.json", "test", "output")
+    path.parent.mkdir()
+    path.write_bytes(content)
+    assert read_sentences(tmp_path / "a--b.json", "test", "output") == lines

@@ -100,3 +100,12 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
             temporary.write_text("new", encoding="utf-8")
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
     assert (tmp_path / "x").read_text(encoding="utf-8") == "new"
+
+
+def test_a_replaced_file_can_be_read_by_those_who_can_read_a_new_file(tmp_path: Path) -> None:
+    (tmp_path / "usual").touch()
+    with Folder.open(tmp_path) as folder:
+        with folder.replacing("x") as temporary:
+            temporary.unlink()  # as a library does that writes a file of its own and renames it
+            temporary.touch(0o600)
+        assert folder.stat("x").st_mode == folder.stat("usual").st_mode

@@ -140,8 +140,8 @@ def test_another_format_or_torch_is_foreign(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(torch, "__version__", "9.9.9")
     assert "its torch is" in resume(tmp_path)[1][0]
     make(tmp_path).save(Numbers())
-    monkeypatch.setattr(checkpoints, "FORMAT", 3)
-    assert "its format is 2, not 3" in resume(tmp_path)[1][0]
+    monkeypatch.setattr(checkpoints, "FORMAT", checkpoints.FORMAT + 1)
+    assert "its format is 3, not 4" in resume(tmp_path)[1][0]
 
 
 def test_a_state_that_does_not_fit_is_set_aside(tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ ABOUT = make(None).about | {"threads": 1, "seconds": 1.5, "facts": {}}
         (ABOUT | {"seconds": -1.0}, "seconds is not a duration"),
         (ABOUT | {"seconds": "1"}, "seconds is not a duration"),
         (ABOUT | {"facts": []}, "it does not say what it is of"),
-        ({"key": "abc", "facts": {}}, "its format is None, not 2"),
+        ({"key": "abc", "facts": {}}, "its format is None, not 3"),
         (ABOUT | {"facts": {"x": "x" * (17 << 20)}}, "a header of more than 16 MiB"),
         (ABOUT | {"facts": {"x": [[]] * 200_000}}, "more than 200,000 lists and objects"),
     ],

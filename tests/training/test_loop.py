@@ -19,7 +19,14 @@ from probing.model.classifier import Classifier
 from probing.tasks.batches import Integers, PackedSplit
 from probing.training import loop
 from probing.training.checkpoints import Checkpoint
-from probing.training.objectives import Classification, NonFiniteLossError, compute_accuracy, predict
+from probing.training.objectives import (
+    BatchSize,
+    Classification,
+    Evaluation,
+    NonFiniteLossError,
+    compute_accuracy,
+    predict,
+)
 from tests.training.examples import CPU, SETTINGS, Scripted, classify, make_model, make_split, zeros
 
 
@@ -259,6 +266,10 @@ EPOCH = {"epoch": 1, "loss": 1.0, "score": 50.0}
         ({"facts": {"curve": [{"epoch": 1, "loss": "low", "score": 1.0}]}}, "its curve has no such numbers"),
         ({"facts": {"curve": [{"epoch": 1}]}}, "missing 2 required positional arguments"),
         ({"facts": {"best": -1}}, "best is not a number of best"),
+        ({"facts": {"passes": -1}}, "passes is not a number of passes"),
+        ({"facts": {"weight": 0.5}}, "weight is not a number of weight"),
+        ({"facts": {"seconds": "1"}}, "seconds is not a duration"),
+        ({"facts": {"recent": 1}}, "its best epoch is not in its curve"),
         ({"facts": {"best": False}}, "best is not a number of best"),
         ({"facts": {"best": 1}}, "its best epoch is not in its curve"),
         ({"facts": {"curve": [EPOCH]}}, "its best epoch is not in its curve"),
@@ -334,16 +345,16 @@ class Regression:
     def batches(self, order: Integers) -> Iterator[Tensor]:
         yield from self.inputs[torch.from_numpy(order)].split(8)
 
-    def size(self, batch: Tensor) -> tuple[int, int]:
-        return len(batch), 3 * len(batch)
+    def size(self, batch: Tensor) -> BatchSize:
+        return BatchSize(len(batch), 3 * len(batch), len(batch))
 
-    def loss(self, batch: Tensor) -> Tensor:
-        return self.error(batch)
+    def losses(self, batch: Tensor) -> Iterator[Tensor]:
+        yield self.error(batch)
 
-    def score(self) -> float:
+    def evaluate(self) -> Evaluation:
         if self.scores is not None:
-            return next(self.scores)
-        return self.error(self.inputs / 2).item()
+            return Evaluation(next(self.scores))
+        return Evaluation(self.error(self.inputs / 2).item())
 
     def is_better(self, score: float, best: float) -> bool:
         return score < best
@@ -371,13 +382,13 @@ def regress(objective: Regression, **options: Any) -> loop.TrainingOutcome:
 
 def test_what_is_no_classification_learns_too() -> None:
     objective = Regression(make_linear())
-    before = objective.score()
+    before = objective.evaluate().score
     outcome = regress(objective, max_epochs=40)
     scores = [epoch.score for epoch in outcome.curve]
     assert outcome.score == min(scores) == scores[outcome.best_epoch - 1] < before / 2
     assert outcome.curve[-1].loss < outcome.curve[0].loss
     assert outcome.tokens == len(scores) * 60
-    assert objective.score() == outcome.score, "the model has the weights of the best epoch"
+    assert objective.evaluate().score == outcome.score, "the model has the weights of the best epoch"
 
 
 @pytest.mark.parametrize(("kind", "sign"), [(Regression, 1.0), (NegativeRegression, -1.0)])
@@ -413,3 +424,96 @@ def test_a_resumed_training_keeps_the_best_epoch_of_its_objective(
 def test_nothing_is_better_than_what_the_objective_calls_perfect() -> None:
     outcome = regress(Regression(make_linear(), iter([100.0, 3.0, 0.0, 1.0])))
     assert [epoch.score for epoch in outcome.curve] == [100.0, 3.0, 0.0]
+
+
+SCHEDULES = [
+    loop.Schedule(validate_every=4),
+    loop.Schedule(validate_every=3, max_steps=10, average=3),
+    loop.Schedule(max_steps=7),
+    loop.Schedule(average=2),
+]
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("stop_at", range(1, 16, 2))
+def test_a_training_with_any_schedule_goes_on_exactly(tmp_path: Path, schedule: loop.Schedule, stop_at: int) -> None:
+    """Stopped after any step, or while dev is looked at: the same curve and the same weights."""
+    whole = make_linear()
+    expected = regress(Regression(whole), schedule=schedule)
+    calls = itertools.count(1)
+
+    class Stopping(Regression):
+        def losses(self, batch: Tensor) -> Iterator[Tensor]:
+            if next(calls) == stop_at:
+                raise KeyboardInterrupt
+            return super().losses(batch)
+
+        def evaluate(self) -> Evaluation:
+            if next(calls) == stop_at:
+                raise KeyboardInterrupt
+            return super().evaluate()
+
+    def attempt() -> loop.TrainingOutcome:
+        checkpoint = Checkpoint(tmp_path, key="a", device=CPU)
+        return regress(Stopping(resumed), schedule=schedule, checkpoint=checkpoint)
+
+    resumed = make_linear()
+    try:
+        outcome = attempt()
+    except KeyboardInterrupt:
+        resumed = make_linear()
+        outcome = attempt()
+    assert outcome == expected
+    assert all(torch.equal(value, resumed.state_dict()[name]) for name, value in whole.state_dict().items())
+
+
+def test_dev_is_looked_at_every_so_many_steps_and_at_the_end() -> None:
+    """Twenty examples make three steps a pass."""
+    steps = {
+        loop.Schedule(): [3, 6, 9, 12, 15],
+        loop.Schedule(validate_every=4): [4, 8, 12, 15],
+        loop.Schedule(validate_every=5): [5, 10, 15],
+        loop.Schedule(max_steps=7): [3, 6, 7],
+        loop.Schedule(validate_every=5, max_steps=7): [5, 7],
+    }
+    for schedule, expected in steps.items():
+        outcome = regress(Regression(make_linear()), schedule=schedule)
+        assert [look.steps for look in outcome.curve] == expected
+        assert [look.epoch for look in outcome.curve] == list(range(1, len(expected) + 1))
+        assert [look.passes for look in outcome.curve] == [step // 3 for step in expected]
+
+
+def test_the_last_weights_are_averaged_if_that_is_no_worse() -> None:
+    """Scripted scores: one for each look, and one for the average."""
+    weights: list[Tensor] = []
+
+    class Watching(Regression):
+        def evaluate(self) -> Evaluation:
+            weights.append(self.model.weight.detach().clone())
+            return super().evaluate()
+
+    schedule = loop.Schedule(average=3)
+    scores = [5.0, 4.0, 2.0, 3.0, 2.5]
+    model = make_linear()
+    outcome = regress(Watching(model, iter([*scores, 2.0])), schedule=schedule)
+    assert (outcome.averaged, outcome.score, outcome.best_epoch) == (3, 2.0, 3)
+    mean = torch.stack([each.double() for each in weights[2:5]]).mean(0).float()
+    assert torch.equal(model.weight, mean)
+    assert torch.equal(weights[5], mean)
+    weights.clear()
+    model = make_linear()
+    outcome = regress(Watching(model, iter([*scores, 2.1])), schedule=schedule)
+    assert (outcome.averaged, outcome.score) == (1, 2.0)
+    assert torch.equal(model.weight, weights[2])
+
+
+def test_losses_that_come_in_parts_give_the_gradient_of_their_sum() -> None:
+    class Halved(Regression):
+        def losses(self, batch: Tensor) -> Iterator[Tensor]:
+            for half in batch.chunk(2):
+                yield self.error(half) * len(half) / len(batch)
+
+    outcome, expected = (regress(kind(make_linear())) for kind in (Halved, Regression))
+    for one, other in zip(outcome.curve, expected.curve, strict=True):
+        assert one.loss == pytest.approx(other.loss, rel=1e-5)
+        assert one.score == pytest.approx(other.score, rel=1e-5)

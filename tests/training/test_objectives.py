@@ -58,12 +58,12 @@ def test_the_loss_of_a_classification_is_the_cross_entropy_of_a_batch() -> None:
     order = np.random.default_rng(0).permutation(50)
     batches = list(objective.batches(order))
     assert [objective.size(batch) for batch in batches] == [
-        (len(part), int((train.offsets[part + 1] - train.offsets[part]).sum()))
+        (len(part), int((train.offsets[part + 1] - train.offsets[part]).sum()), len(part))
         for part in (order[:16], order[16:32], order[32:48], order[48:])
     ]
     labels = torch.from_numpy(train.labels[order[:16]])
     expected = functional.cross_entropy(compute_scores(model, batches[0], CPU), labels)
-    loss = objective.loss(batches[0])
+    (loss,) = objective.losses(batches[0])
     torch.testing.assert_close(loss, expected)
     loss.backward()
     assert all(weight.grad is not None for weight in model.head.parameters())
@@ -71,7 +71,7 @@ def test_the_loss_of_a_classification_is_the_cross_entropy_of_a_batch() -> None:
 
 def test_a_classification_is_judged_by_its_accuracy_on_dev() -> None:
     objective = Classification(Scripted([7]), zeros(20), zeros(10), CPU, 16)
-    assert objective.score() == 70.0
+    assert objective.evaluate().score == 70.0
     assert objective.is_better(70.1, 70.0)
     assert not objective.is_better(70.0, 70.0), "the first of equals stays"
     assert not objective.is_better(69.9, 70.0)

@@ -18,7 +18,7 @@ def test_learning_rate_rises_then_falls_with_the_inverse_square_root() -> None:
     rates = []
     for _ in range(16):
         rates.append(optimizer.learning_rate)
-        optimizer.step(bias[0].sum())
+        optimizer.step([bias[0].sum()])
     assert rates[:4] == pytest.approx([0.125, 0.25, 0.375, 0.5])
     assert rates[15] == pytest.approx(0.5 * (4 / 16) ** 0.5)
 
@@ -42,7 +42,7 @@ def test_the_steps_are_those_of_torchs_adam() -> None:
         adam.zero_grad()
         loss(theirs, step).backward()
         adam.step()
-        optimizer.step(loss(ours, step))
+        optimizer.step([loss(ours, step)])
     for name, weight in ours.items():
         torch.testing.assert_close(weight, theirs[name])
     assert not torch.equal(ours["always"], make()["always"])
@@ -53,7 +53,7 @@ def test_starting_a_training_does_not_load_torchs_compiler() -> None:
     code = (
         "import sys, torch; from probing.training import optimizer; from torch import nn; model = nn.Linear(2, 2); "
         "optimizer = optimizer.Optimizer(model, learning_rate=0.1, warmup_steps=1, clip_norm=1.0); "
-        "optimizer.step(model(torch.ones(1, 2)).sum()); sys.exit('torch._dynamo' in sys.modules)"
+        "optimizer.step([model(torch.ones(1, 2)).sum()]); sys.exit('torch._dynamo' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -61,7 +61,7 @@ def test_starting_a_training_does_not_load_torchs_compiler() -> None:
 def test_gradients_are_clipped() -> None:
     bias = nn.ParameterList([torch.zeros(2)])
     optimizer = Optimizer(bias, learning_rate=0.1, warmup_steps=1, clip_norm=0.25)
-    optimizer.step((bias[0] * 100).sum())
+    optimizer.step([(bias[0] * 100).sum()])
     assert bias[0].grad is not None
     assert bias[0].grad.norm().item() == pytest.approx(0.25, rel=1e-4)
 
@@ -73,7 +73,7 @@ def test_the_moments_of_another_give_its_next_steps() -> None:
         return model, Optimizer(model, learning_rate=0.1, warmup_steps=2, clip_norm=1.0)
 
     def step(model: nn.Linear, optimizer: Optimizer, number: int) -> None:
-        optimizer.step(model(torch.full((1, 3), float(number))).square().sum())
+        optimizer.step([model(torch.full((1, 3), float(number))).square().sum()])
 
     first, optimizer = make()
     for number in range(3):

@@ -122,12 +122,12 @@ function dotPlot(points, { label, baseline = null }) {
 }
 
 /* series: {model, label, xs, ys, kept}; kept is the index of the point that has a marker. */
-function linePlot(series, { label }) {
+function linePlot(series, { label, xLabel = "epoch" }) {
   const width = 320, left = 40, right = width - 10, top = 8, bottom = 130;
   const x = scale(series.flatMap((one) => one.xs), left, right, { pad: 0.03 });
   const y = scale(series.flatMap((one) => one.ys), bottom, top);
   x.ticks = x.ticks.filter(Number.isInteger);
-  const chart = picture(width, bottom + 30, label, axes(x, y, { left, right, top, bottom, xLabel: "epoch" }));
+  const chart = picture(width, bottom + 30, label, axes(x, y, { left, right, top, bottom, xLabel }));
   for (const one of series) {
     const path = one.xs.map((number, place) => `${place ? "L" : "M"}${x(number).toFixed(1)} ${y(one.ys[place]).toFixed(1)}`).join("");
     const group = draw("g", {}, tip(one.label), paint(draw("path", { class: "line", d: path }), one.model));
@@ -140,13 +140,13 @@ function linePlot(series, { label }) {
 }
 
 /* points: {model, label, x, mean, low, high, text} */
-function scatterPlot(points, { label, xLabel }) {
+function scatterPlot(points, { label, xLabel, yLabel = "accuracy, %" }) {
   const width = 400, left = 44, right = width - 16, top = 20, bottom = 210;
   const numbers = points.map((point) => point.x);
   const log = Math.min(...numbers) > 0 && Math.max(...numbers) / Math.min(...numbers) > 8;
   const x = scale(numbers, left, right, { log, pad: 0.12 });
   const y = scale(points.flatMap((point) => [point.low, point.high]), bottom, top);
-  const chart = picture(width, bottom + 32, label, axes(x, y, { left, right, top, bottom, xLabel, yLabel: "accuracy, %" }));
+  const chart = picture(width, bottom + 32, label, axes(x, y, { left, right, top, bottom, xLabel, yLabel }));
   for (const point of points) {
     const place = x(point.x);
     const line = paint(draw("line", { x1: place, x2: place, y1: y(point.low), y2: y(point.high), "stroke-width": 1.5 }), point.model);

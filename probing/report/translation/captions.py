@@ -1,0 +1,166 @@
+"""What stands below a table of translations: how its figures were made, and what a reader should know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from statistics import fmean
+
+from probing.report.notes import join_some
+from probing.report.translation.grouping import PLACE, TranslationGroup, TranslationSystem, spell_pair
+from probing.translation.significance import SAMPLES
+
+WHAT = {
+    "components": "BLEU by the attentions that have an aggregator",
+    "layers": "BLEU by the layers that have an aggregator, 1 the lowest",
+    "systems": "BLEU by architecture and language pair",
+}
+"""Subject of each table."""
+KEPT = (
+    "Decoding keeps the keys and values of both attentions; the paper's projects the encoder's output again in each "
+    "step, so routed decoders look slower against Base here than there."
+)
+"""Why the column of decoding speeds is not quite the paper's."""
+EFFECTIVE_MEANS = "Effective Aggregation: routing of encoder self-attention in the two lowest layers."
+PAPERS_DATA = ("wmt14", "en-de", "base")
+"""Data, languages and preset of the paper's Tables 2 and 3, as a user may have named them."""
+
+
+def write_caption(
+    name: str, groups: Sequence[TranslationGroup], systems: Sequence[TranslationSystem], what: str = ""
+) -> str:
+    """Return the caption: subject, data, test set, signature, seeds, and how intervals and speeds are measured."""
+    parts = [f"{WHAT[name]}{f': {what}' if what else ''}."]
+    tests: dict[str, str] = {}
+    for group in groups:
+        measured = [scores for system in group.systems for scores in system.list_scores(group.test)[:1]]
+        data = f"{group.identity.data.name} {spell_pair(group.identity.task)}"
+        tests.setdefault(data, f", {group.test}, {len(measured[0].statistics):,} sentences" if measured else "")
+    parts.append(f"Data: {'; '.join(data + test for data, test in tests.items())}.")
+    if name != "systems":
+        parts.append(f"Preset: {groups[0].identity.preset}{groups[0].changes}.")
+    signatures = [one.signature for group in groups for system in systems for one in system.list_scores(group.test)]
+    parts += [f"sacrebleu: {signature}." for signature in dict.fromkeys(signatures)]
+    parts.append(_explain_intervals(systems))
+    if name == "components":
+        parts.append(f"Speeds: training steps and decoded sentences a second. {KEPT}")
+    elif name == "layers":
+        parts.append("Train: training steps a second.")
+    else:
+        parts.append(EFFECTIVE_MEANS)
+    return " ".join(filter(None, parts))
+
+
+def _explain_intervals(systems: Sequence[TranslationSystem]) -> str:
+    seeds = sorted({seed for system in systems for seed in system.seeds})
+    if not seeds:
+        return ""
+    if max(len(system.seeds) for system in systems) > 1:
+        spelled = f"{len(seeds)} seeds ({', '.join(map(str, seeds))})"
+        alone = any(len(system.seeds) == 1 for system in systems)
+        other = ", or over samples of the test sentences where there is one seed" if alone else ""
+        return f"Mean of {spelled}, ± half the 95 % interval over seeds (Student's){other}."
+    return (
+        f"Seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}, ± half the 95 % interval over "
+        f"{SAMPLES} samples of the test sentences; other seeds may differ more."
+    )
+
+
+def explain_arrows(groups: Sequence[TranslationGroup], systems: Sequence[TranslationSystem]) -> str:
+    """Return the meaning of the arrows, or nothing if no system is compared with the baseline."""
+    if not any(group.compare_with_base(system) for group in groups for system in group.systems if system in systems):
+        return ""
+    pooled = ", mean BLEU over seeds on each" if any(len(system.seeds) > 1 for system in systems) else ""
+    return (
+        f"⇑, ↑: better than Base with p < .01, p < .05; ⇓, ↓: worse; by paired bootstrap resampling (Koehn 2004; "
+        f"sacrebleu's, {SAMPLES} samples{pooled}), not corrected for the number of comparisons."
+    )
+
+
+def list_other_scores(groups: Sequence[TranslationGroup], systems: Sequence[TranslationSystem]) -> str:
+    """Return BLEU without case and chrF of each system, the means over seeds."""
+    found = []
+    for group in groups:
+        where = f" ({spell_pair(group.identity.task)}, {group.identity.preset})" if len(groups) > 1 else ""
+        for system in group.systems:
+            scores = system.list_scores(group.test) if system in systems else []
+            if scores:
+                lowercase, chrf = fmean(one.bleu_lowercase for one in scores), fmean(one.chrf for one in scores)
+                found.append(f"{system.label}{where} {lowercase:.2f}, {chrf:.2f}")
+    return f"BLEU without regard to case, and chrF: {'; '.join(found)}." if found else ""
+
+
+def list_notes(
+    group: TranslationGroup,
+    systems: Sequence[TranslationSystem],
+    *,
+    against_paper: bool = False,
+    speeds: bool = True,
+) -> list[str]:
+    """Return what a reader should know before believing a table that shows these systems of a group."""
+    shown = [system for system in group.systems if system in systems]
+    notes = []
+    if against_paper and not _is_papers_data(group):
+        notes.append(f"the paper's figures are of WMT14 En⇒De and Transformer-Base, these of {group.title}")
+    if against_paper and not any(one.aggregator == "em" and one.is_full for one in group.list_measured()):
+        notes.append("the paper's claims are about EM routing in all layers, which has no results here")
+    if group.base is None:
+        notes.append(f"Base has no results on {group.title}, so nothing is compared with it")
+    return [
+        *notes,
+        *_find_failures(shown),
+        *_find_gaps(group, shown),
+        *(reason for reason in group.incomparable if any(reason.startswith(f"{one.label} was") for one in shown)),
+        *_find_seen(group, shown),
+        *(_find_places(shown) if speeds else []),
+    ]
+
+
+def _is_papers_data(group: TranslationGroup) -> bool:
+    identity = group.identity
+    found = (identity.data.name.lower().replace("-", "")[:5], identity.task.lower(), identity.preset)
+    return found == PAPERS_DATA
+
+
+def _find_failures(systems: Sequence[TranslationSystem]) -> Iterator[str]:
+    for system in systems:
+        for record in system.failed:
+            yield f"{system.label} seed {record.identity.seed} failed: {record.error}"
+
+
+def _find_gaps(group: TranslationGroup, systems: Sequence[TranslationSystem]) -> Iterator[str]:
+    """Yield notes on seeds that some systems have and others lack, and on systems without this test set."""
+    seeds = sorted({seed for system in systems for seed in system.seeds})
+    gaps: dict[str, list[str]] = {}
+    for system in systems:
+        run = {*system.seeds, *(record.identity.seed for record in system.failed)}
+        if absent := [str(seed) for seed in seeds if seed not in run]:
+            gaps.setdefault(f"seed{'s' if len(absent) > 1 else ''} {', '.join(absent)}", []).append(system.label)
+    for missing, labels in gaps.items():
+        yield f"not run with {missing}: {join_some(labels)}"
+    if untested := [system.label for system in systems if system.records and not system.list_scores(group.test)]:
+        yield f"not tested on {group.test}: {join_some(untested)}"
+
+
+def _find_seen(group: TranslationGroup, systems: Sequence[TranslationSystem]) -> Iterator[str]:
+    """Yield a note if test sentences occur in training."""
+    counts = {
+        (outcome.pairs.seen.get(group.test, 0), outcome.pairs.tests.get(group.test, 0))
+        for system in systems
+        for outcome in system.outcomes
+    }
+    for seen, number in sorted(counts):
+        if seen:
+            yield f"{seen:,} of the {number:,} sentences of {group.test} occur in training"
+
+
+def find_places(systems: Sequence[TranslationSystem]) -> list[str]:
+    """Return in words the machines and numbers of threads that the systems' speeds were measured on."""
+    records = [record for system in systems for record in system.records]
+    facts = {name: {str(record.where.get(name, "?")) for record in records} for name in PLACE}
+    differing = [name for name, values in facts.items() if len(values) > 1]
+    return [f"{name.replace('_', ' ')} {', '.join(sorted(facts[name]))}" for name in differing]
+
+
+def _find_places(systems: Sequence[TranslationSystem]) -> Iterator[str]:
+    if differing := find_places(systems):
+        yield f"the speeds cannot be compared, because they were measured in different places: {'; '.join(differing)}"

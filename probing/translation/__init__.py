@@ -1,0 +1,1 @@
+"""Translation, the paper's other half: parallel text, subwords, encoder-decoder, search, BLEU."""

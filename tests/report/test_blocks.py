@@ -1,0 +1,63 @@
+"""Parts that all reports share."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from probing.report.blocks import (
+    align,
+    compose_latex,
+    compose_markdown,
+    compose_text,
+    escape_latex,
+    escape_markdown,
+    guard_cell,
+    introduce_notes,
+    render_frame,
+)
+
+
+def test_texts_stand_at_the_left_and_figures_at_the_right() -> None:
+    text = align([["a", "b", "c"], ["x", "y", "1"], ["long", "longer", "1000"]], texts=2)
+    assert text.splitlines()[2:] == ["x     y          1", "long  longer  1000"]
+
+
+def test_what_explains_a_table_stands_below_it() -> None:
+    parts = (["Caption.", "Legend."], ["a_b"], ["claim: supported (1)"])
+    assert compose_text("body", *parts).splitlines() == [
+        "body",
+        "",
+        "Caption.",
+        "Legend.",
+        "Note: a_b.",
+        "The paper's claims, and what these results say about them:",
+        "- claim: supported (1)",
+    ]
+    assert compose_markdown("body", *parts).split("\n\n")[:3] == ["body", "Caption. Legend.", "Note: a\\_b."]
+    latex = compose_latex("lr", ["a & b \\\\"], *parts, "tab:x")
+    assert r"\caption{Caption. Legend. Note: a\_b.}" in latex
+    assert "    a & b \\\\\n    \\bottomrule" in latex
+    assert r"\item claim: supported (1)" in latex
+    assert "claims" not in compose_text("body", [], [], [])
+    assert introduce_notes(["one", "two"]) == ["Note: one.", "Note: two."]
+
+
+@pytest.mark.parametrize(
+    ("text", "escaped"),
+    [("⇑", r"$^\Uparrow$"), ("✓×", r"$\checkmark$$\times$"), ("En⇒De", r"En$\Rightarrow$De"), ("Δ", r"$\Delta$")],
+)
+def test_signs_of_the_tables_of_translation_in_latex(text: str, escaped: str) -> None:
+    assert escape_latex(text) == escaped
+
+
+def test_markdown_and_spreadsheets_take_no_commands() -> None:
+    assert escape_markdown("a|b*c<d") == "a\\|b\\*c&lt;d"
+    assert guard_cell("=1+1") == "'=1+1"
+    assert guard_cell(-1) == -1
+
+
+def test_frames() -> None:
+    frame = pd.DataFrame([{"label": "+x", "settings": {"a": 1}}])
+    assert render_frame(frame, "csv") == 'label,settings\n\'+x,"{""a"": 1}"'
+    assert render_frame(frame, "json").split() == ["[", "{", '"label":"+x",', '"settings":{', '"a":1', "}", "}", "]"]
