@@ -1,6 +1,6 @@
 """Measure everything, print the tables, write the figures as JSON.
 
-    python -m benchmarks                       all of it, about ten minutes on an idle machine
+    python -m benchmarks                       all of it, about fifteen minutes on an idle machine
     python -m benchmarks --only routing --rounds 5 --clock cpu --threads 1
 
 On a machine that is busy with other work, `--clock cpu --threads 1` counts the seconds that a step itself was running.
@@ -20,7 +20,7 @@ from typing import Any
 import torch
 from rich.console import Console
 
-from benchmarks import corpus, epochs, growth, products, reporting, routing, running
+from benchmarks import corpus, epochs, growth, products, reporting, routing, running, translation
 from benchmarks.measuring import CLOCKS, name_machine
 from probing.aggregators.implementation import describe
 
@@ -32,6 +32,7 @@ PARTS: dict[str, ModuleType] = {
     "growth": growth,
     "reporting": reporting,
     "corpus": corpus,
+    "translation": translation,
 }
 RESULTS = Path(__file__).with_name("results.json")
 

@@ -23,14 +23,23 @@ VOCABULARY, CLASSES = 1000, 6
 
 
 def take_turns(
-    candidates: Mapping[str, Callable[[], object]], *, rounds: int, clock: Callable[[], float], title: str
+    candidates: Mapping[str, Callable[[], object]],
+    *,
+    rounds: int,
+    clock: Callable[[], float],
+    title: str,
+    pause: float = 0.0,
 ) -> dict[str, list[float]]:
-    """Return the seconds of each candidate in each round, after one run that is not counted."""
+    """Return the seconds of each candidate in each round, after one run that is not counted.
+
+    Before each turn there may be a pause, for threads of other libraries, which go on for a while after their work.
+    """
     for candidate in candidates.values():
         candidate()
     seconds: dict[str, list[float]] = {name: [] for name in candidates}
     for turn in track(range(rounds), description=title, console=Console(stderr=True), transient=True):
         for name in list(candidates)[:: 1 if turn % 2 else -1]:
+            time.sleep(pause)
             start = clock()
             candidates[name]()
             seconds[name].append(clock() - start)

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks import corpus, epochs, growth, products, reporting, routing, running
+from benchmarks import corpus, epochs, growth, products, reporting, routing, running, translation
 
 FOLDER = Path(__file__).parent
 START, END = "<!-- performance -->", "<!-- /performance -->"
@@ -28,6 +28,7 @@ def write_section(results: dict[str, Any]) -> str:
         "growth": _write_growth,
         "reporting": _write_reporting,
         "corpus": _write_corpus,
+        "translation": _write_translation,
     }
     parts = [writers[name](results[name]["figures"]) for name in writers if name in results]
     return "\n\n".join([_write_conditions(results), *parts])
@@ -173,6 +174,73 @@ def _write_corpus(figures: dict[str, Any]) -> str:
         f"in {two['seconds']:.0f} s by two (goal: {corpus.GOALS['large_seconds']} s), writing included. Brackets are "
         f"read {figures['penn_speedup']:.1f} times as fast as nltk parses them, CoNLL-U "
         f"{figures['conllu_speedup']:.1f} times as fast as the conllu package does."
+    )
+
+
+def _write_translation(figures: dict[str, Any]) -> str:
+    training = [
+        [
+            size,
+            name,
+            f"{row['tokens_per_second']:,.0f}",
+            f"{row['milliseconds']:.0f}",
+            f"{row['padded_milliseconds']:.0f}",
+            f"{row['speedup']:.1f}",
+        ]
+        for size, models in figures["training"].items()
+        for name, row in models.items()
+    ]
+    decoding = [
+        [
+            size,
+            name,
+            f"{row['sentences_per_second']:.1f}",
+            f"{row['subwords_per_second']:,.0f}",
+            f"{row['speedup']:.2f}",
+        ]
+        for size, models in figures["decoding"].items()
+        for name, row in models.items()
+    ]
+    sizes, goals = list(figures["routing"]), translation.DECODING_GOALS
+    names = ", ".join(f"{name} {goal:.1f} times" for name, goal in translation.TRAINING_GOALS.items())
+    routed = [
+        [
+            name,
+            *(
+                f"{row[name]['sentences_per_second']:.1f} ({row[name]['share']:.2f})"
+                for row in figures["routing"].values()
+            ),
+            f"{paper:.2f} ({paper / translation.PAPER['base']:.2f})",
+        ]
+        for name, paper in translation.PAPER.items()
+    ]
+    grown = [
+        [name, f"{what} = {', '.join(rows)}", ", ".join(f"{row['milliseconds']:.1f}" for row in rows.values())]
+        for name, parts in figures["growth"].items()
+        for what, rows in parts.items()
+    ]
+    missing = "" if translation.CTRANSLATE2 in figures["decoding"][sizes[0]] else " CTranslate2 was not installed."
+    batches = ", ".join(f"{translation.SIZES[size].batch_tokens} tokens at {size} size" for size in sizes)
+    return (
+        "**Training a translator.** Random pairs of 4 to 40 subwords, 13 on average, against `torch.nn.Transformer` "
+        f"with padded batches of the same pairs, torch's cross-entropy and Adam; batches of {batches}. em is in all "
+        "three attentions; its padded loop has attention written out and em in plain torch operations, for padding "
+        f"too. The goals: {names} as fast.\n\n"
+        f"{_tabulate(['size', 'aggregator', 'tokens/s', 'ms a step', 'padded loop, ms', 'times as fast'], training)}"
+        f"\n\n**Decoding.** Beam {translation.BEAM}, random weights, {translation.LENGTH} subwords a source; all "
+        "candidates make the same number of steps, since no translation may end earlier. Hugging Face is `generate` of "
+        "a Marian model of the same sizes; CTranslate2 has the same weights in float32. The last column says how many "
+        f"times as fast base is as each. The goals: {goals[translation.MARIAN]:.0f} times Hugging Face's speed and a "
+        f"third of CTranslate2's.{missing} The project decodes, and computes the loss of training, by oneDNN; torch.nn "
+        "and Hugging Face use torch's default library. Where that one is as fast, the ratios are smaller.\n\n"
+        f"{_tabulate(['size', 'candidate', 'sentences/s', 'subwords/s', 'base against it'], decoding)}"
+        "\n\n**Cost of routing in decoding.** Sentences a second, and in brackets the share of base's. The paper's "
+        "decoder projects the encoder's output again in every step. This one does not, which takes as much time from "
+        "base as from em, and so makes routing's share of the time larger.\n\n"
+        f"{_tabulate(['aggregator', *(f'{size} size' for size in sizes), 'paper'], routed)}"
+        f"\n\n**Growth of decoding.** At {sizes[0]} size, {translation.LENGTH} subwords a source and beam "
+        f"{translation.BEAM} except for what grows; translations are as long as their sources.\n\n"
+        f"{_tabulate(['aggregator', 'what grows', 'ms a sentence'], grown)}"
     )
 
 

@@ -60,7 +60,7 @@ class Trainer:
         )
 
     def step(self) -> None:
-        self.optimizer.step(self.loss())
+        self.optimizer.step([self.loss()])
 
     def measure_memory(self) -> int:
         """Return the most bytes that forward and backward hold at once, above the parameters and their gradients."""
