@@ -29,17 +29,22 @@ class Program(click.Group):
     """A command group that turns a user's mistake into one line and exit code 2."""
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        """Run as a program; when it was stopped, end at once: Python would need a second to unload torch."""
+        """Run as a program, and end at once where Python's own end would be slow or fail.
+
+        After a stop, Python would need a second to unload torch. A process of torchrun may abort while Python ends: the
+        threads that talked to the other processes are still there.
+        """
         try:
             return super().__call__(*arguments, **options)
         except SystemExit as end:
-            if isinstance(end.code, int) and end.code in STOPPED:
+            code = end.code or 0
+            if isinstance(code, int) and (code in STOPPED or "TORCHELASTIC_RUN_ID" in os.environ):
                 with suppress(OSError, ValueError):  # the reader of the output has gone
                     sys.stdout.flush()
                     sys.stderr.flush()
                 if (finalizers := sys.modules.get("multiprocessing.util")) is not None:
                     finalizers._run_finalizers()  # without it, a warning about leaked semaphores follows
-                os._exit(end.code)
+                os._exit(code)
             raise
 
     def make_context(self, *args: Any, **options: Any) -> click.Context:

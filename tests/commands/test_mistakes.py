@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -217,7 +218,7 @@ def main():
 @click.argument("name")
 def stop(name):
     print("in order", end="")
-    raise {"int": KeyboardInterrupt, "term": Terminated, "no": SystemExit(3)}[name]
+    raise {"int": KeyboardInterrupt, "term": Terminated, "no": SystemExit(3), "yes": SystemExit}[name]
 
 atexit.register(print, ", and unloaded", end="")
 main()
@@ -231,6 +232,15 @@ main()
 def test_a_program_that_is_stopped_does_not_wait_for_python(name: str, code: int, said: str) -> None:
     done = subprocess.run([sys.executable, "-c", STOPPED, "stop", name], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (code, said, "")
+
+
+@pytest.mark.parametrize(("name", "code"), [("int", 130), ("no", 3), ("yes", 0)])
+def test_a_process_of_torchrun_does_not_wait_for_python(name: str, code: int) -> None:
+    """Python's end would abort now and then, after all work was done: torch's threads are still there."""
+    environment = os.environ | {"TORCHELASTIC_RUN_ID": "1"}
+    command = [sys.executable, "-c", STOPPED, "stop", name]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert (done.returncode, done.stdout, done.stderr) == (code, "in order", "")
 
 
 def test_a_name_cannot_break_a_message(probe: Probe) -> None:
