@@ -14,6 +14,7 @@ from probing.display import Status
 from probing.errors import ProbingError
 from probing.experiments.cells import describe_place, limit_threads, tell_time
 from probing.experiments.fitting import find_plugin, move_plugin
+from probing.model import OneDnnProducts
 from probing.registry import AGGREGATORS
 from probing.results import (
     CellIdentity,
@@ -178,22 +179,23 @@ def _train(
         on_note=lambda text: on_status(Status(work=cell.name, note=text)),
         read_only=not ranks.is_first,
     )
-    outcome = train(
-        model,
-        TranslationObjective(model, corpus.train, dev, settings, config.search, device=device, ranks=ranks),
-        settings,
-        seed=seed,
-        device=device,
-        schedule=Schedule(
-            max_steps=settings.max_steps,
-            validate_every=settings.validate_every,
-            average=settings.average,
-            epsilon=EPSILON,
-        ),
-        ranks=ranks,
-        on_progress=report,
-        checkpoint=checkpoint,
-    )
+    with OneDnnProducts():
+        outcome = train(
+            model,
+            TranslationObjective(model, corpus.train, dev, settings, config.search, device=device, ranks=ranks),
+            settings,
+            seed=seed,
+            device=device,
+            schedule=Schedule(
+                max_steps=settings.max_steps,
+                validate_every=settings.validate_every,
+                average=settings.average,
+                epsilon=EPSILON,
+            ),
+            ranks=ranks,
+            on_progress=report,
+            checkpoint=checkpoint,
+        )
     translator = Translator(
         model=model.eval(),
         source_subwords=corpus.source_subwords,

@@ -1,4 +1,4 @@
-"""Matrix products by oneDNN, for models that are not trained.
+"""Matrix products by oneDNN, for translators: in search, and in training with its gradients.
 
 torch's own choice for float32 is MKL. On an AMD EPYC, oneDNN, which torch has too, took half its time for the products
 of a translator; other processors were not measured.
@@ -14,6 +14,8 @@ from torch import Tensor
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
+MATRIX_PRODUCTS = (torch.matmul, torch.mm, torch.Tensor.matmul, torch.Tensor.mm, torch.Tensor.__matmul__)
+
 
 def has_onednn() -> bool:
     """Return whether this torch multiplies by oneDNN."""
@@ -27,6 +29,7 @@ def can_multiply(inputs: Tensor, weight: Tensor) -> bool:
         and inputs.device.type == weight.device.type == "cpu"
         and inputs.dtype == weight.dtype == torch.float32
         and inputs.numel() > 0
+        and not torch.is_autocast_enabled("cpu")
     )
 
 
@@ -37,7 +40,10 @@ def multiply(input_Td: Tensor, weight: Tensor, bias: Tensor | None = None) -> Te
 
 
 class OneDnnProducts(TorchFunctionMode):
-    """Inside it, linear layers and products with a bias are computed by oneDNN where that is possible."""
+    """Inside it, linear layers and products of two matrices are computed by oneDNN where that is possible.
+
+    The gradients of what was computed inside it are too. Products of two matrices have none.
+    """
 
     def __torch_function__(
         self,
@@ -46,9 +52,42 @@ class OneDnnProducts(TorchFunctionMode):
         args: Sequence[Any] = (),
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
-        if not kwargs and not torch.is_grad_enabled():
+        if not kwargs:
             if function is functional.linear and can_multiply(args[0], args[1]):
-                return multiply(*args)
+                return _multiply(*args)
             if function is torch.addmm and args[0].dim() == 1 and can_multiply(args[1], args[2]):
-                return multiply(args[1], args[2].mT, args[0])
+                return _multiply(args[1], args[2].mT, args[0])
+            if function in MATRIX_PRODUCTS and not torch.is_grad_enabled():
+                left, right = args
+                if left.dim() == right.dim() == 2 and can_multiply(left, right):
+                    return multiply(left, right.mT)
         return function(*args, **(kwargs or {}))
+
+
+def _multiply(input_Td: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Return the product of `multiply`, with gradients where they are wanted."""
+    if not torch.is_grad_enabled():
+        return multiply(input_Td, weight, bias)
+    if input_Td.dim() != 2:
+        return functional.linear(input_Td, weight, bias)
+    output: Tensor = _Product.apply(input_Td, weight, bias)
+    return output
+
+
+class _Product(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, input_Td: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        ctx.save_for_backward(input_Td, weight)
+        return multiply(input_Td, weight, bias)
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: Tensor) -> Any:
+        input_Td, weight = ctx.saved_tensors
+        (gradient,) = upstream
+        for_input, for_weight, for_bias = ctx.needs_input_grad
+        product = functional.linear if torch.is_grad_enabled() else multiply  # a gradient's gradient is left to torch
+        return (
+            product(gradient, weight.mT) if for_input else None,
+            product(gradient.mT, input_Td.mT) if for_weight else None,
+            gradient.sum(0) if for_bias else None,
+        )

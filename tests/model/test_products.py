@@ -7,6 +7,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from probing.aggregators.em import EMAggregator
 from probing.model import OneDnnProducts, multiply, products
 from probing.model.products import has_onednn
 
@@ -51,12 +52,85 @@ def test_other_types_are_left_to_torch(dtype, calls):
     assert torch.equal(found, torch.full((2, 4), 3, dtype=dtype))
 
 
-def test_gradients_are_left_to_torch(calls):
-    layer = nn.Linear(3, 2)
+@needs_onednn
+@pytest.mark.parametrize("bias", [True, False])
+def test_gradients_are_the_same(bias, calls):
+    torch.manual_seed(0)
+    layer, inputs, upstream = nn.Linear(7, 5, bias=bias), torch.randn(6, 7, requires_grad=True), torch.randn(6, 5)
+    wanted = [inputs, *layer.parameters()]
+    expected = torch.autograd.grad(layer(inputs), wanted, upstream)
     with OneDnnProducts():
-        layer(torch.ones(4, 3)).sum().backward()
+        found = torch.autograd.grad(layer(inputs), wanted, upstream)
+    assert len(calls) == 3
+    torch.testing.assert_close(found, expected)
+
+
+@needs_onednn
+def test_gradients_of_products_with_a_bias_are_the_same(calls):
+    torch.manual_seed(0)
+    wanted = [torch.randn(shape, requires_grad=True) for shape in ((5,), (6, 7), (7, 5))]
+    upstream = torch.randn(6, 5)
+    expected = torch.autograd.grad(wanted[0] + wanted[1] @ wanted[2], wanted, upstream)
+    with OneDnnProducts():
+        found = torch.autograd.grad(torch.addmm(*wanted), wanted, upstream)
+    assert len(calls) == 3
+    torch.testing.assert_close(found, expected)
+
+
+@needs_onednn
+def test_only_the_gradients_that_are_needed_are_computed(calls):
+    layer = nn.Linear(3, 2).requires_grad_(False)
+    inputs = torch.ones(4, 3, requires_grad=True)
+    with OneDnnProducts():
+        layer(inputs).sum().backward()
+    assert len(calls) == 2
+    torch.testing.assert_close(inputs.grad, layer.weight.sum(0).expand(4, 3))
+
+
+@needs_onednn
+def test_a_gradients_gradient():
+    torch.manual_seed(0)
+    inputs, weight = (torch.randn(shape, requires_grad=True) for shape in ((4, 3), (2, 3)))
+
+    def differentiate_twice():
+        (first,) = torch.autograd.grad(functional.linear(inputs, weight).pow(3).sum(), inputs, create_graph=True)
+        return torch.autograd.grad(first.pow(2).sum(), (inputs, weight))
+
+    expected = differentiate_twice()
+    with OneDnnProducts():
+        found = differentiate_twice()
+    torch.testing.assert_close(found, expected)
+
+
+@needs_onednn
+@pytest.mark.parametrize("product", [torch.matmul, torch.mm, lambda left, right: left @ right, torch.Tensor.matmul])
+def test_products_of_two_matrices_are_the_same(product, calls):
+    torch.manual_seed(0)
+    left, right = torch.randn(6, 7), torch.randn(5, 7).mT
+    with torch.no_grad(), OneDnnProducts():
+        found = product(left, right)
+    assert len(calls) == 1
+    torch.testing.assert_close(found, left @ right)
+
+
+def test_autocast_is_left_to_torch(calls):
+    with torch.no_grad(), OneDnnProducts(), torch.autocast("cpu", torch.bfloat16):
+        assert functional.linear(torch.ones(2, 3), torch.ones(4, 3)).dtype == torch.bfloat16
     assert not calls
-    assert torch.equal(layer.weight.grad, torch.full((2, 3), 4.0))
+
+
+@needs_onednn
+@pytest.mark.parametrize("votes", ["shared", "per_head"])
+def test_a_routed_attention_has_the_same_gradients(votes, calls):
+    torch.manual_seed(0)
+    aggregator = EMAggregator(8, 2, num_capsules=8, votes=votes)
+    heads = torch.randn(5, 2, 4, requires_grad=True)
+    wanted = [heads, *aggregator.parameters()]
+    expected = torch.autograd.grad(aggregator(heads).pow(2).sum(), wanted)
+    with OneDnnProducts():
+        found = torch.autograd.grad(aggregator(heads).pow(2).sum(), wanted)
+    assert bool(calls) == (votes == "shared")
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
 
 
 def test_no_rows_are_left_to_torch(calls):
