@@ -231,7 +231,7 @@ def _write_translation(figures: dict[str, Any]) -> str:
         "candidates make the same number of steps, since no translation may end earlier. Hugging Face is `generate` of "
         "a Marian model of the same sizes; CTranslate2 has the same weights in float32. The last column says how many "
         f"times as fast base is as each. The goals: {goals[translation.MARIAN]:.0f} times Hugging Face's speed and a "
-        f"third of CTranslate2's.{missing} The project decodes, and computes the loss of training, by oneDNN; torch.nn "
+        f"third of CTranslate2's.{missing} The project trains and decodes by oneDNN; torch.nn "
         "and Hugging Face use torch's default library. Where that one is as fast, the ratios are smaller.\n\n"
         f"{_tabulate(['size', 'candidate', 'sentences/s', 'subwords/s', 'base against it'], decoding)}"
         "\n\n**Cost of routing in decoding.** Sentences a second, and in brackets the share of base's. The paper's "

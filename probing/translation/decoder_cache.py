@@ -120,16 +120,27 @@ class DecoderCache:
         key, value = past
         key[:, :, used:now], value[:, :, used:now] = new_key, new_value
         mask = self.ancestors[..., :now]
-        heads = functional.scaled_dot_product_attention(query, key[:, :, :now], value[:, :, :now], attn_mask=mask)
+        heads = attend(query, key[:, :, :now], value[:, :, :now], mask)
         return heads.transpose(1, 2).flatten(0, 1)
 
     def _attend_to_source(self, attention: Attention, hidden_Rd: Tensor, memory: tuple[Tensor, Tensor]) -> Tensor:
         """Return the heads (R, H, d/H) of the attention to the source."""
         (query,) = self._split(attention.project_queries(hidden_Rd), attention, 1)
-        heads = functional.scaled_dot_product_attention(query, *memory, attn_mask=self.mask)
+        heads = attend(query, *memory, self.mask)
         return heads.transpose(1, 2).flatten(0, 1)
 
     def _split(self, projected: Tensor, attention: Attention, parts: int) -> tuple[Tensor, ...]:
         """Return queries, keys and values that lie side by side, each as (B, H, E, d/H)."""
         shape = (-1, self.beam, parts, attention.num_heads, attention.head_dim)
         return projected.view(shape).permute(2, 0, 3, 1, 4).unbind()
+
+
+def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
+    """Return what few queries find in many keys and values, all (B, H, tokens, d/H); `mask` is True at what they see.
+
+    On a CPU torch's own function takes three times as long for so few queries as two products.
+    """
+    if query.device.type != "cpu":
+        return functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+    energies = torch.matmul(query * query.shape[-1] ** -0.5, key.mT).masked_fill_(~mask, -math.inf)
+    return torch.matmul(energies.softmax(-1), value)
