@@ -19,7 +19,8 @@ MATRIX_PRODUCTS = (torch.matmul, torch.mm, torch.Tensor.matmul, torch.Tensor.mm,
 
 def has_onednn() -> bool:
     """Return whether this torch multiplies by oneDNN."""
-    return torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+    operations = ("_linear_pointwise", "_reorder_linear_weight")
+    return torch.backends.mkldnn.is_available() and all(hasattr(torch.ops.mkldnn, name) for name in operations)
 
 
 def can_multiply(inputs: Tensor, weight: Tensor) -> bool:
@@ -42,8 +43,15 @@ def multiply(input_Td: Tensor, weight: Tensor, bias: Tensor | None = None) -> Te
 class OneDnnProducts(TorchFunctionMode):
     """Inside it, linear layers and products of two matrices are computed by oneDNN where that is possible.
 
-    The gradients of what was computed inside it are too. Products of two matrices have none.
+    The gradients of what was computed inside it are too. Products of two matrices have none. Where no gradients are
+    wanted and `frozen`, the weights are laid out for oneDNN once and kept: they must not change inside it.
     """
+
+    def __init__(self, *, frozen: bool = False) -> None:
+        super().__init__()
+        self.frozen = frozen
+        self.kept: dict[tuple[object, ...], tuple[Tensor, Tensor]] = {}
+        """Weights, and the same as oneDNN has them, by where they lie; who holds them keeps their place from others."""
 
     def __torch_function__(
         self,
@@ -54,24 +62,30 @@ class OneDnnProducts(TorchFunctionMode):
     ) -> Any:
         if not kwargs:
             if function is functional.linear and can_multiply(args[0], args[1]):
-                return _multiply(*args)
+                return self._multiply(*args)
             if function is torch.addmm and args[0].dim() == 1 and can_multiply(args[1], args[2]):
-                return _multiply(args[1], args[2].mT, args[0])
+                return self._multiply(args[1], args[2].mT, args[0])
             if function in MATRIX_PRODUCTS and not torch.is_grad_enabled():
                 left, right = args
                 if left.dim() == right.dim() == 2 and can_multiply(left, right):
                     return multiply(left, right.mT)
         return function(*args, **(kwargs or {}))
 
+    def _multiply(self, input_Td: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+        """Return the product of `multiply`, with gradients where they are wanted."""
+        if not torch.is_grad_enabled():
+            return multiply(input_Td, self._lay_out(weight) if self.frozen else weight, bias)
+        if input_Td.dim() != 2:
+            return functional.linear(input_Td, weight, bias)
+        output: Tensor = _Product.apply(input_Td, weight, bias)
+        return output
 
-def _multiply(input_Td: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """Return the product of `multiply`, with gradients where they are wanted."""
-    if not torch.is_grad_enabled():
-        return multiply(input_Td, weight, bias)
-    if input_Td.dim() != 2:
-        return functional.linear(input_Td, weight, bias)
-    output: Tensor = _Product.apply(input_Td, weight, bias)
-    return output
+    def _lay_out(self, weight: Tensor) -> Tensor:
+        """Return a weight as oneDNN has it."""
+        place = (weight.data_ptr(), weight.shape, weight.stride())
+        if place not in self.kept:
+            self.kept[place] = weight, torch.ops.mkldnn._reorder_linear_weight(weight)
+        return self.kept[place][1]
 
 
 class _Product(torch.autograd.Function):

@@ -65,10 +65,11 @@ def translate(
     outputs: list[list[Hypothesis]] = [[] for _ in sources]
     order = sorted(range(len(sources)), key=lambda place: -len(sources[place]))
     done = 0
+    products = OneDnnProducts(frozen=True)
     while done < len(order):
         longest = len(sources[order[done]]) + 1
         rows = order[done : done + max(1, min(SENTENCES, SOURCE_TOKENS // longest))]
-        with OneDnnProducts():
+        with products:
             search = Search.begin(model, [sources[row] for row in rows], config, device, n_best=n_best)
             results = search.run()
         for row, found in zip(rows, results, strict=True):

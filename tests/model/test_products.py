@@ -34,6 +34,33 @@ def test_linear_layers_are_the_same(bias, calls):
 
 
 @needs_onednn
+def test_frozen_weights_give_the_same_numbers():
+    """Also weights that begin at the same place, and views that are made anew for each product."""
+    torch.manual_seed(0)
+    weight, inputs = torch.randn(6, 4), torch.randn(3, 4)
+    weights = [lambda: weight, lambda: weight[:4], lambda: weight[:4].mT, lambda: weight[2:], lambda: weight.view(6, 4)]
+    products = OneDnnProducts(frozen=True)
+    with torch.inference_mode():
+        expected = [multiply(inputs, make()) for make in weights]
+        for _ in range(2):
+            with products:
+                found = [functional.linear(inputs, make()) for make in weights]
+            assert all(map(torch.equal, found, expected))
+    assert len(products.kept) == 4
+
+
+@needs_onednn
+def test_weights_that_are_not_frozen_may_change():
+    layer, inputs = nn.Linear(4, 3), torch.ones(2, 4)
+    with torch.no_grad(), OneDnnProducts() as products:
+        layer(inputs)
+        layer.weight.fill_(1.0)
+        layer.bias.zero_()
+        assert torch.equal(layer(inputs), torch.full((2, 3), 4.0))
+    assert not products.kept
+
+
+@needs_onednn
 def test_products_with_a_bias_are_the_same(calls):
     torch.manual_seed(0)
     bias, left, right = torch.randn(5), torch.randn(6, 7), torch.randn(7, 5)

@@ -52,6 +52,10 @@ def test_a_compressed_file_is_the_same_text(tmp_path, compress):
     assert inspect_text(packed) == inspect_text(plain)
 
 
+TRUNCATED = gzip.compress(b"a\n" * 9999, mtime=0)[:-9]
+"""It has no time in it: tests are named after their values, and every process must give them the same names."""
+
+
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
@@ -61,7 +65,7 @@ def test_a_compressed_file_is_the_same_text(tmp_path, compress):
         (b"\xff\xfea\0\n\0", ":1: not UTF-8 (byte 0xff at column 1). Save the file as UTF-8"),
         (b"a\n" * 9000 + b"\xe2\x96\nb\n", ":9001: not UTF-8 (byte 0xe2 at column 1). Save the file as UTF-8"),
         (b"a\n\xc3", ":2: not UTF-8 (byte 0xc3 at column 1). Save the file as UTF-8"),
-        (gzip.compress(b"a\n" * 9999, mtime=0)[:-9], ": the gzip file is damaged (it ends too early). Get or make it again"),
+        (TRUNCATED, ": the gzip file is damaged (it ends too early). Get or make it again"),
     ],
 )
 def test_a_fault_is_told_with_its_place(tmp_path, monkeypatch, content, problem):
