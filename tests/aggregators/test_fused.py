@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from probing.aggregators import fused
-from probing.aggregators.em import em_routing, reference_em_routing
+from probing.aggregators.em import MIN_VARIANCE, em_routing, reference_em_routing
 from probing.aggregators.simple import simple_routing
 from probing.native import compiling as kernels
 
@@ -94,6 +94,7 @@ def test_agrees_with_the_reference(routing, shape, assert_near):
     seed=st.integers(0, 2**20),
 )
 @example(name="em, activate=False", tokens=17, heads=2, capsules=58, size=4, iterations=2, seed=88)
+@example(name="em, activate=False", tokens=17, heads=2, capsules=26, size=4, iterations=3, seed=68)
 def test_agrees_with_the_reference_at_any_shape(name, tokens, heads, capsules, size, iterations, seed):
     function, options = OPTIONS[name]
     options = {**options, "iterations": iterations}
@@ -102,13 +103,18 @@ def test_agrees_with_the_reference_at_any_shape(name, tokens, heads, capsules, s
     inputs, upstream = draw(function, tokens, heads, capsules, size, scale=0.5, seed=seed)
     actual = run(function, inputs, upstream, implementation="fused", **options)
     exact = run(function, [x.double() for x in inputs], upstream, implementation="reference", **options)
-    # With two heads, gradients can cancel: then nothing in float32 comes to 1e-5, the reference neither. How near it
-    # comes is a matter of luck, so that its error is the largest of some votes that round in other ways.
+    # A gradient has terms of the size of 1 / sigma that cancel, with two heads to nothing: what float32 leaves of them is
+    # an error of some units of rounding over sigma. How near the reference comes is a matter of luck, so that its error
+    # is the largest of some votes that round in other ways.
     errors = [reference_errors(function, [inputs[0] * scale, *inputs[1:]], upstream, options) for scale in ROUNDINGS]
+    deviation = inputs[0].std(1, correction=0).amin((1, 2)) if function is em_routing else torch.ones(tokens)
+    rounding = torch.finfo(torch.float32).eps / deviation.clamp(min=MIN_VARIANCE**0.5)
     for got, wanted, *rough in zip(actual, exact, *errors, strict=True):
         assert got.isfinite().all()
         scale = max(float(wanted.abs().max()), float(exact[0].abs().max()))
-        assert float((got - wanted).abs().max()) <= max(2e-5 * scale, 20 * max(rough))
+        error = (got - wanted).abs()
+        of_token = error.flatten(1).amax(1) if len(error) == tokens and error.dim() > 1 else error.max()
+        assert (of_token <= torch.clamp(20 * scale * rounding, min=max(2e-5 * scale, 20 * max(rough)))).all()
 
 
 def reference_errors(function, inputs, upstream, options):
