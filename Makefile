@@ -1,12 +1,18 @@
-# One command each: `make run` (the experiment on the embedded data), `make test`, `make check`, `make bench`.
+# One command each: `make run` and `make translate` (the experiments on the embedded data), `make test`, `make bench`.
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test check bench golden tables fuzz kill-test soak clean
+.PHONY: run translate test check bench golden tables fuzz kill-test soak clean
 
 run: .venv/installed
 	$(BIN)/probe run --task all --aggregator all
 	$(BIN)/probe report
+
+# Two models at a time, of about the same cost.
+translate: .venv/installed
+	$(BIN)/probe translate run --aggregator base,em --apply all
+	$(BIN)/probe translate run --aggregator simple,em --apply enc-self
+	$(BIN)/probe translate report
 
 test: check
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal

@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from probing.results import (
     CellIdentity,
     DataIdentity,
@@ -17,6 +19,7 @@ from probing.results import (
     PairCounts,
     Record,
     Store,
+    TestScores,
     Timing,
     TranslationScores,
 )
@@ -50,6 +53,8 @@ class Run:
     """Changes of settings: section, name and value."""
     processor: str = "Xeon"
     threads: int = 2
+    phenomena: tuple[tuple[str, str], ...] = ()
+    """Verdicts on the phenomena of every test set."""
 
 
 def make_texts(run: Run, test: str) -> tuple[list[str], list[str], list[str]]:
@@ -64,6 +69,11 @@ def make_texts(run: Run, test: str) -> tuple[list[str], list[str], list[str]]:
         " ".join("falsch" if chance.random() < run.wrong else word for word in line.split()) for line in references
     ]
     return sources, references, outputs
+
+
+def _score(run: Run, test: str) -> TestScores:
+    scores = score_translations(*reversed(make_texts(run, test)[1:]))
+    return structs.replace(scores, phenomena=dict(run.phenomena)) if run.phenomena else scores
 
 
 def make_translation(run: Run, **changes: Any) -> Record:
@@ -85,7 +95,7 @@ def make_translation(run: Run, **changes: Any) -> Record:
     parts += [f"layers {','.join(map(str, run.layers))}"] if run.layers else []
     steps = range(1000, 6000, 1000)
     outcome = TranslationScores(
-        tests={test: score_translations(*reversed(make_texts(run, test)[1:])) for test in run.tests},
+        tests={test: _score(run, test) for test in run.tests},
         dev_score=30.0,
         dev_measure="bleu",
         best_epoch=5,

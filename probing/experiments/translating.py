@@ -11,6 +11,8 @@ from pathlib import Path
 import torch
 
 from probing.aggregators import describe_routing
+from probing.corpus.language import LANGUAGE_CODE
+from probing.corpus.parallel import PAIRS, prepare_parallel
 from probing.display import Display, format_seconds
 from probing.errors import ProbingError, unknown
 from probing.execution import LocalProcesses
@@ -37,6 +39,8 @@ from probing.training import Ranks, joining, pick_device
 from probing.translation.parallel_files import ParallelFiles, find_parallel_files, name_parallel_files
 from probing.translation.settings import ATTENTIONS, AttentionKind, TranslationConfig, resolve_translation_config
 
+EMBEDDED = "mini"
+"""Name of the embedded parallel text, and of its preset."""
 FOLDER_PRESET = "tiny"
 """Preset of a user's own text."""
 TABLES = ("components", "layers", "systems")
@@ -45,14 +49,22 @@ TABLES = ("components", "layers", "systems")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextOptions:
-    """The parallel text of a run: a folder, or files named one by one."""
+    """The parallel text of a run: the embedded one, a folder, or files named one by one."""
 
     folder: Path | None = None
+    """Folder of text; none, if no files are named either, means the embedded text."""
+    pairs: int | None = None
+    """Number of training pairs of the embedded text."""
     pair: str | None = None
     """Languages of the folder's text, as in `en-de`."""
     train: tuple[Path | None, Path | None] = (None, None)
     dev: tuple[Path | None, Path | None] = (None, None)
     tests: Sequence[tuple[Path, Path]] = ()
+
+    @property
+    def is_embedded(self) -> bool:
+        """Whether the text is the embedded one, because no other is named."""
+        return self.folder is None and not self.tests and not any((*self.train, *self.dev))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,12 +149,14 @@ def _find_text(options: TextOptions, on_share: Callable[[float], None]) -> Paral
         "--dev-target": options.dev[1],
     }
     given = [name for name, path in named.items() if path is not None]
+    if options.pairs is not None and not options.is_embedded:
+        raise ProbingError(f"--pairs is the size of the embedded text: it goes with --data {EMBEDDED}, not with files")
     if options.folder is not None:
         if given or options.tests:
             raise ProbingError(f"{(*given, '--test-source')[0]} names files one by one and does not go with --data")
         return find_parallel_files(options.folder, options.pair, on_share)
     if not given and not options.tests:
-        raise ProbingError("no parallel text. Name a folder (--data), or files (--source, --target, …)")
+        return _find_embedded(options, on_share)
     for name, path in named.items():
         if path is None:
             raise ProbingError(f"{name} is missing: files are named for training, dev and test, source and target")
@@ -158,6 +172,14 @@ def _find_text(options: TextOptions, on_share: Callable[[float], None]) -> Paral
     )
 
 
+def _find_embedded(options: TextOptions, on_share: Callable[[float], None]) -> ParallelFiles:
+    """Return the embedded text, which is made if it is not in the cache."""
+    folder = prepare_parallel(options.pairs or PAIRS, on_share=on_share)
+    return dataclasses.replace(
+        find_parallel_files(folder, options.pair or f"en-{LANGUAGE_CODE}", on_share), name=EMBEDDED
+    )
+
+
 def plan_translation_cells(
     experiment: TranslationExperiment, corpus: ParallelFiles, *, processes: int = 1
 ) -> list[TranslatorCell]:
@@ -165,7 +187,7 @@ def plan_translation_cells(
     data = DataIdentity(
         name=corpus.name,
         file=f"{corpus.train.source.name} {corpus.train.target.name}",
-        sha256=corpus.sha256,
+        sha256=corpus.identity,
     )
     cells: dict[str, TranslatorCell] = {}
     settings = experiment.settings
@@ -180,7 +202,9 @@ def plan_translation_cells(
 def _choose_presets(experiment: TranslationExperiment) -> list[str]:
     if experiment.settings.preset is not None:
         return [experiment.settings.preset]
-    return ["base", "big"] if list(experiment.tables) == ["systems"] else [FOLDER_PRESET]
+    if list(experiment.tables) == ["systems"]:
+        return ["base", "big"]
+    return [EMBEDDED if experiment.text.is_embedded else FOLDER_PRESET]
 
 
 def choose_variants(experiment: TranslationExperiment, config: TranslationConfig) -> Iterator[Variant]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from msgspec import structs
 
 from probing.display import Status
 from probing.errors import ProbingError
@@ -40,6 +41,7 @@ from probing.translation.encoder_decoder import build_encoder_decoder
 from probing.translation.objective import DevText, TranslationObjective
 from probing.translation.parallel_corpus import ParallelCorpus, prepare_corpus
 from probing.translation.parallel_files import ParallelFiles
+from probing.translation.phenomena import judge_translations
 from probing.translation.scoring import score_translations
 from probing.translation.settings import TranslationConfig
 from probing.translation.translator import Translator, save_translator
@@ -241,6 +243,9 @@ def _translate_and_score(
         outputs = [found[0].text for found in translator.translate(sources, on_done=report)]
         speeds.setdefault("sentences_per_second", round(len(sources) / (time.monotonic() - started), 2))
         tests[name] = score_translations(outputs, references, language=cell.corpus.target_language)
+        if name in cell.corpus.checks:
+            phenomena = judge_translations(cell.corpus.checks[name], outputs)
+            tests[name] = structs.replace(tests[name], phenomena=phenomena)
         if record is not None:
             kinds = {"source": sources, "reference": references, "output": outputs}
             for kind, lines in kinds.items():

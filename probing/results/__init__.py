@@ -13,4 +13,4 @@ from probing.results.store import (
     translation_path,
     translator_folder,
 )
-from probing.results.translation_scores import PairCounts, TestScores, TranslationScores
+from probing.results.translation_scores import ABSENT, RIGHT, WRONG, PairCounts, TestScores, TranslationScores

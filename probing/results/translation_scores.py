@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from probing.results.numbers import Count, Number, Percentage, Whole
 
@@ -18,6 +18,9 @@ STATISTICS = 10
 
 MOST = 2**31
 """Largest number in a sentence's statistics; those of a whole record then add up without overflow."""
+
+RIGHT, WRONG, ABSENT = VERDICTS = "10-"
+"""Letters for a phenomenon in a sentence: all of it is translated right, some of it wrong, the sentence has none."""
 
 TRANSLATION_POINT = {"epoch", "steps", "loss", "dev_loss"}
 """Fields of each look at dev in the curve of a translation; `dev_bleu` is there if it was measured."""
@@ -36,6 +39,8 @@ class TestScores(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     chrf_signature: str
     statistics: list[list[Count]]
     """For each sentence the numbers that BLEU adds up: lengths, then matches and totals of 1- to 4-grams."""
+    phenomena: dict[str, str] | UnsetType = UNSET
+    """Verdicts on each phenomenon of the constructed language, a letter for each sentence; unset for other text."""
 
     def check(self) -> None:
         """Raise a ValueError if the statistics cannot be those of a test set."""
@@ -46,6 +51,9 @@ class TestScores(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             raise ValueError(f"a sentence has more than {MOST} words")
         if (numbers[:, 2:6] > numbers[:, 6:]).any():
             raise ValueError("more n-grams match than there are")
+        for name, letters in (self.phenomena or {}).items():
+            if len(letters) != len(self.statistics) or not set(letters) <= set(VERDICTS):
+                raise ValueError(f"the verdicts on {name!r} must be one of {', '.join(VERDICTS)} for each sentence")
 
 
 class PairCounts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 
+from probing.corpus.language import LANGUAGE_CODE
 from probing.errors import ProbingError
 from probing.storage import check_path, hash_json, resolve_path
 from probing.translation.parallel_text import OnShare, TextFacts, inspect_text, part_of, read_lines
@@ -16,6 +17,8 @@ DEV_NAMES = ("dev", "val", "valid", "validation")
 """Names that the files of the dev split may have."""
 ENDINGS = (".gz", ".bz2", ".xz")
 """Endings of compressed files."""
+CHECKS_ENDING = ".checks.jsonl"
+"""Ending of a file that says for each sentence of a test set which phenomena of the constructed language it has."""
 NO_LANGUAGES = ("", "txt", "text")
 """Endings that name no language."""
 
@@ -44,7 +47,11 @@ class ParallelFiles:
     tests: Mapping[str, FilePair]
     """Test sets by name, the one that tables show first; none is named train or dev."""
     sha256: str
-    """Identity of the corpus: a hash of the unpacked bytes of all files, not of their names or places."""
+    """Identity of the text: a hash of the unpacked bytes of all files, not of their names or places."""
+    checks: Mapping[str, Path]
+    """For a test set of the constructed language, the file of the phenomena in each of its sentences."""
+    identity: str
+    """Identity of the corpus: that of the text and of the phenomena."""
 
     def pairs(self) -> dict[str, FilePair]:
         """Return the files of each split."""
@@ -53,12 +60,14 @@ class ParallelFiles:
     def files(self) -> dict[str, Path]:
         """Return the files by their roles, such as `train source`."""
         pairs = self.pairs().items()
-        return {f"{name} {side}": getattr(pair, side) for name, pair in pairs for side in ("source", "target")}
+        texts = {f"{name} {side}": getattr(pair, side) for name, pair in pairs for side in ("source", "target")}
+        return texts | {f"{name} checks": path for name, path in self.checks.items()}
 
     def moved(self, files: Mapping[str, Path]) -> ParallelFiles:
         """Return the same corpus with its files at other places."""
         pairs = {name: FilePair(files[f"{name} source"], files[f"{name} target"]) for name in self.pairs()}
-        return replace(self, train=pairs.pop("train"), dev=pairs.pop("dev"), tests=pairs)
+        checks = {name: files[f"{name} checks"] for name in self.checks}
+        return replace(self, train=pairs.pop("train"), dev=pairs.pop("dev"), tests=pairs, checks=checks)
 
 
 def find_parallel_files(folder: Path, pair: str | None = None, on_share: OnShare = lambda share: None) -> ParallelFiles:
@@ -78,7 +87,18 @@ def find_parallel_files(folder: Path, pair: str | None = None, on_share: OnShare
             tests[name] = _find_split(folder, splits, (name,), source, target)
     if not tests:
         raise ProbingError(f"{folder}: no test set of {chosen}. Looked for test*.{source} and test*.{target}")
-    return _make_checked(resolve_path(folder).name or "data", source, target, train, dev, tests, on_share)
+    corpus = _make_checked(resolve_path(folder).name or "data", source, target, train, dev, tests, on_share)
+    return _add_checks(corpus, folder) if target == LANGUAGE_CODE else corpus
+
+
+def _add_checks(corpus: ParallelFiles, folder: Path) -> ParallelFiles:
+    """Add the files of phenomena that lie beside the test sets; they are part of the corpus' identity."""
+    paths = {name: folder / f"{name}{CHECKS_ENDING}" for name in corpus.tests}
+    checks = {name: path for name, path in paths.items() if path.is_file()}
+    if not checks:
+        return corpus
+    hashes = {name: inspect_text(path).sha256 for name, path in checks.items()}
+    return replace(corpus, checks=checks, identity=hash_json([corpus.sha256, hashes]))
 
 
 def name_parallel_files(
@@ -144,6 +164,8 @@ def _make_checked(
         dev=dev,
         tests=tests,
         sha256=sha256,
+        checks={},
+        identity=sha256,
     )
 
 

@@ -184,8 +184,21 @@ TRANSLATION_PRESETS: dict[str, TranslationConfig] = {
         training=TranslationTrainingConfig(learning_rate=5e-3, warmup_steps=2000, average=10),
         search=SearchConfig(beam=5),
     ),
+    "mini": TranslationConfig(
+        model=TranslatorConfig(
+            num_layers=2,
+            model_dim=128,
+            num_heads=4,
+            feed_forward_dim=256,
+            dropout=0.1,
+            num_capsules=128,
+            tie="target",
+        ),
+        subwords=SubwordConfig(vocabulary_size=2000, joint=False, max_length=64),
+        training=TranslationTrainingConfig(max_epochs=8, learning_rate=3e-3, warmup_steps=400, average=3),
+    ),
 }
-"""`base` and `big` have the paper's sizes, `tiny` suits small corpora on a laptop's CPU."""
+"""`base` and `big` have the paper's sizes, `tiny` suits small corpora on a laptop's CPU, `mini` the embedded text."""
 
 
 def resolve_translation_config(

@@ -103,9 +103,9 @@ def test_agrees_with_the_reference_at_any_shape(name, tokens, heads, capsules, s
     inputs, upstream = draw(function, tokens, heads, capsules, size, scale=0.5, seed=seed)
     actual = run(function, inputs, upstream, implementation="fused", **options)
     exact = run(function, [x.double() for x in inputs], upstream, implementation="reference", **options)
-    # A gradient has terms of the size of 1 / sigma that cancel, with two heads to nothing: what float32 leaves of them is
-    # an error of some units of rounding over sigma. How near the reference comes is a matter of luck, so that its error
-    # is the largest of some votes that round in other ways.
+    # A gradient has terms of the size of 1 / sigma that cancel, with two heads to nothing: what float32 leaves of them
+    # is an error of some units of rounding over sigma. How near the reference comes is a matter of luck, so that its
+    # error is the largest of some votes that round in other ways.
     errors = [reference_errors(function, [inputs[0] * scale, *inputs[1:]], upstream, options) for scale in ROUNDINGS]
     deviation = inputs[0].std(1, correction=0).amin((1, 2)) if function is em_routing else torch.ones(tokens)
     rounding = torch.finfo(torch.float32).eps / deviation.clamp(min=MIN_VARIANCE**0.5)

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from probing.errors import ProbingError
 from probing.results import Store, read_record
-from tests.translations import BASE, make_translation
+from tests.translations import BASE, Run, make_translation
 
 SOUND = [6, 6, 5, 3, 1, 0, 6, 5, 4, 3]
 
@@ -27,6 +27,16 @@ def test_a_translation_comes_back_as_it_was(tmp_path: Path) -> None:
     path = Store(tmp_path).save(make_translation(BASE))
     assert read_record(path).translation == make_translation(BASE).translation
     assert read_record(save(tmp_path, [SOUND])).translation is not None
+
+
+@pytest.mark.parametrize("letters", ["1" * 199, "1" * 201, "1" * 199 + "2", ""])
+def test_verdicts_that_cannot_be(tmp_path: Path, letters: str) -> None:
+    good = Run(phenomena=(("inversion", "10-1" * 50),))
+    path = Store(tmp_path).save(make_translation(good))
+    assert read_record(path).translation == make_translation(good).translation
+    path = Store(tmp_path).save(make_translation(Run(phenomena=(("inversion", letters),))))
+    with pytest.raises(ProbingError, match="the verdicts on 'inversion' must be one of 1, 0, - for each sentence"):
+        read_record(path)
 
 
 @pytest.mark.parametrize(

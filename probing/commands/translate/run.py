@@ -47,7 +47,9 @@ APPLY = click.option(
     help=f"Attentions that have the aggregator: all, or some of {join_names(ATTENTIONS, 'and')}. [default: enc-self]",
 )
 LAYERS = click.option("--layers", type=Layers(), default=(), help="Layers that have the aggregator. [default: all]")
-PRESET = click.option("--preset", help=f"Preset of settings: {join_names(TRANSLATION_PRESETS)}. [default: tiny]")
+PRESET = click.option(
+    "--preset", help=f"Preset of settings: {join_names(TRANSLATION_PRESETS)}. [default: tiny; for mini, mini]"
+)
 
 
 @click.command()
@@ -67,9 +69,12 @@ PRESET = click.option("--preset", help=f"Preset of settings: {join_names(TRANSLA
     help="Table of the paper (2, 3 or 4) whose rows to train. Can be repeated.",
 )
 @click.option(
-    "--data", "folder", type=options.FOLDER, help="Folder of train.en, train.de, dev.*, test*.*, plain or packed."
+    "--data",
+    metavar="DIRECTORY",
+    help="Folder of train.en, train.de, dev.*, test*.*, plain or packed; or mini, the embedded text. [default: mini]",
 )
 @click.option("--pair", metavar="en-de", help="Languages of the folder's text: the source, then the target.")
+@click.option("--pairs", type=options.COUNT, help="Training pairs of the embedded text. [default: 20000]")
 @click.option("--source", type=options.FILE, help="Source side of the training text, one sentence a line.")
 @click.option("--target", type=options.FILE, help="Target side of the training text.")
 @click.option("--dev-source", type=options.FILE, help="Source side of the dev set.")
@@ -87,8 +92,9 @@ def run(
     apply: tuple[str, ...],
     layers: tuple[int, ...],
     tables: tuple[str, ...],
-    folder: Path | None,
+    data: str | None,
     pair: str | None,
+    pairs: int | None,
     source: Path | None,
     target: Path | None,
     dev_source: Path | None,
@@ -115,11 +121,15 @@ def run(
 ) -> None:
     """Train translators, translate the test sets, score and record.
 
-    Subwords are trained from the training text. The model is kept beside its record: see `probe translate text`.
-    Runs that are already recorded are skipped, so the same command goes on after an interruption. The exit code is 0,
-    or 1 if a training failed, 2 for a mistake in the input, 130 after Ctrl-C, 143 after SIGTERM.
+    With no data named, the embedded text is used: sentences of the grammar, and their translations into a constructed
+    language. Subwords are trained from the training text. The model is kept beside its record: see
+    `probe translate text`. Runs that are already recorded are skipped, so the same command goes on after an
+    interruption. The exit code is 0, or 1 if a training failed, 2 for a mistake in the input, 130 after Ctrl-C, 143
+    after SIGTERM.
 
     \b
+    probe translate run
+    probe translate run --aggregator em --apply all --pairs 100000
     probe translate run --data multi30k/ --pair en-de --aggregator all
     probe translate run --data multi30k/ --pair en-de --aggregator em --apply enc-self,enc-dec --layers 1,2
     probe translate run --data multi30k/ --pair en-de --table components --table layers --seeds 3
@@ -142,8 +152,9 @@ def run(
         layers=layers,
         tables=tables,
         text=translating.TextOptions(
-            folder=folder,
+            folder=None if data in (None, translating.EMBEDDED) else Path(data),
             pair=pair,
+            pairs=pairs,
             train=(source, target),
             dev=(dev_source, dev_target),
             tests=list(zip(test_sources, test_targets, strict=True)),

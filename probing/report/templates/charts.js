@@ -171,13 +171,13 @@ function barPlot(bars, { label }) {
 }
 
 /* fields: {row, column, strength, text, tip, inside}; strength from -1 (loss) to 1 (heat) is the depth of the colour,
-   inside an optional function from the field's corner to more elements to draw there. */
-function heatMap(rows, columns, fields, { label, size = 26, wide = size }) {
-  const longest = (names) => Math.min(18, Math.max(...names.map((name) => name.length), 1));
-  const cut = (name) => (name.length > 18 ? `${name.slice(0, 17)}…` : name);
+   inside an optional function from the field's corner to more elements to draw there; names are cut after `most` letters. */
+function heatMap(rows, columns, fields, { label, size = 26, wide = size, most = 18 }) {
+  const longest = (names) => Math.min(most, Math.max(...names.map((name) => name.length), 1));
+  const cut = (name) => (name.length > most ? `${name.slice(0, most - 1)}…` : name);
   const left = longest(rows) * 6.4 + 10, steep = longest(columns) * 6 > wide;
   const top = steep ? longest(columns) * 5 + 12 : 18;
-  const width = left + wide * columns.length + (steep ? 40 : 6), height = top + size * rows.length + 2;
+  const width = left + wide * columns.length + (steep ? longest(columns) * 4 : 6), height = top + size * rows.length + 2;
   const ground = draw("rect", { class: "field", fill: "none", x: left, y: top, width: wide * columns.length, height: size * rows.length });
   const chart = picture(width, height, label, ground);
   rows.forEach((name, place) => {

@@ -26,6 +26,26 @@ function showGroup(element, data) {
     );
   }
 
+  /* The shades begin at the lowest score, so that small differences between good systems can be seen. */
+  function drawPhenomena() {
+    if (!find(".phenomena")) return;
+    const systems = data.systems.map((_, system) => system).filter((system) => !hidden.has(system) && data.phenomena.some((row) => row.scores[system]));
+    const low = Math.min(...data.phenomena.flatMap((row) => systems.map((system) => row.scores[system]?.[0] ?? 100)));
+    const fields = data.phenomena.flatMap((row, place) => systems.map((system, column) => {
+      const score = row.scores[system];
+      return score && {
+        row: place, column,
+        strength: low < 100 ? 0.04 + 0.9 * (score[0] - low) / (100 - low) : 0.9,
+        text: score[0].toFixed(1),
+        tip: `${row.name}, ${data.systems[system]}: ${score[0].toFixed(1)} [${score[1].toFixed(1)}, ${score[2].toFixed(1)}]. ${row.description}`,
+      };
+    })).filter(Boolean);
+    const names = data.phenomena.map((row) => row.name);
+    find(".phenomena").replaceChildren(systems.length
+      ? heatMap(names, systems.map((system) => data.systems[system]), fields, { label: "accuracy by phenomenon and system", wide: 48, most: 34 })
+      : make("p", { class: "hint" }, "No system is shown."));
+  }
+
   function drawCurves() {
     const what = find("select.curve").value;
     const series = data.curves.filter((curve) => !hidden.has(curve.system)).map((curve) => {
@@ -107,6 +127,7 @@ function showGroup(element, data) {
     const system = Number(event.target.value);
     event.target.checked ? hidden.delete(system) : hidden.add(system);
     drawCosts();
+    drawPhenomena();
     drawCurves();
   });
   const measured = (name) => data.curves.some((curve) => curve[name].some((value) => value !== null));
@@ -114,6 +135,7 @@ function showGroup(element, data) {
   find("select.curve").addEventListener("change", drawCurves);
   if (find("select.first")) fillChoices();
   drawCosts();
+  drawPhenomena();
   drawCurves();
   drawSentences();
 }

@@ -13,6 +13,7 @@ WHAT = {
     "components": "BLEU by the attentions that have an aggregator",
     "layers": "BLEU by the layers that have an aggregator, 1 the lowest",
     "systems": "BLEU by architecture and language pair",
+    "phenomena": "Share of the sentences with a phenomenon in which all of it is translated right, in percent",
 }
 """Subject of each table."""
 KEPT = (
@@ -21,6 +22,10 @@ KEPT = (
 )
 """Why the column of decoding speeds is not quite the paper's."""
 EFFECTIVE_MEANS = "Effective Aggregation: routing of encoder self-attention in the two lowest layers."
+PHENOMENA_MEAN = (
+    "Attention: the one that has this work to do. The phenomena are described on the page of the constructed language "
+    "in the documentation."
+)
 PAPERS_DATA = ("wmt14", "en-de", "base")
 """Data, languages and preset of the paper's Tables 2 and 3, as a user may have named them."""
 
@@ -38,6 +43,8 @@ def write_caption(
     parts.append(f"Data: {'; '.join(data + test for data, test in tests.items())}.")
     if name != "systems":
         parts.append(f"Preset: {groups[0].identity.preset}{groups[0].changes}.")
+    if name == "phenomena":
+        return " ".join([*parts, _explain_shares(systems), PHENOMENA_MEAN])
     signatures = [one.signature for group in groups for system in systems for one in system.list_scores(group.test)]
     parts += [f"sacrebleu: {signature}." for signature in dict.fromkeys(signatures)]
     parts.append(_explain_intervals(systems))
@@ -48,6 +55,14 @@ def write_caption(
     else:
         parts.append(EFFECTIVE_MEANS)
     return " ".join(filter(None, parts))
+
+
+def _explain_shares(systems: Sequence[TranslationSystem]) -> str:
+    """Return how the intervals of shares were made."""
+    seeds = sorted({seed for system in systems for seed in system.seeds})
+    what = "seeds and sentences" if any(len(system.seeds) > 1 for system in systems) else "sentences"
+    named = f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
+    return f"{named.capitalize()}, ± half the 95 % interval over {what} (Wilson's). n: sentences with the phenomenon."
 
 
 def _explain_intervals(systems: Sequence[TranslationSystem]) -> str:
@@ -77,8 +92,8 @@ def explain_arrows(groups: Sequence[TranslationGroup], systems: Sequence[Transla
 
 
 def list_other_scores(groups: Sequence[TranslationGroup], systems: Sequence[TranslationSystem]) -> str:
-    """Return BLEU without case and chrF of each system, the means over seeds."""
-    found = []
+    """Return BLEU without case and chrF of each system, and its BLEU on other test sets; the means over seeds."""
+    found, elsewhere = [], dict[str, list[str]]()
     for group in groups:
         where = f" ({spell_pair(group.identity.task)}, {group.identity.preset})" if len(groups) > 1 else ""
         for system in group.systems:
@@ -86,7 +101,16 @@ def list_other_scores(groups: Sequence[TranslationGroup], systems: Sequence[Tran
             if scores:
                 lowercase, chrf = fmean(one.bleu_lowercase for one in scores), fmean(one.chrf for one in scores)
                 found.append(f"{system.label}{where} {lowercase:.2f}, {chrf:.2f}")
-    return f"BLEU without regard to case, and chrF: {'; '.join(found)}." if found else ""
+            for test in _list_other_tests(system, group.test) if scores else []:
+                bleu = fmean(one.bleu for one in system.list_scores(test))
+                elsewhere.setdefault(test, []).append(f"{system.label}{where} {bleu:.2f}")
+    sentences = [f"BLEU without regard to case, and chrF: {'; '.join(found)}."] if found else []
+    return " ".join([*sentences, *(f"BLEU on {test}: {'; '.join(bleus)}." for test, bleus in elsewhere.items())])
+
+
+def _list_other_tests(system: TranslationSystem, shown: str) -> list[str]:
+    """Return the names of the test sets that all seeds of a system have, but for the one that is shown."""
+    return [test for test in system.outcomes[0].tests if test != shown and system.list_scores(test)]
 
 
 def list_notes(

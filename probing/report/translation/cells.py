@@ -11,7 +11,6 @@ from probing.report.blocks import MISSING
 from probing.report.significance import LEVEL, STRICT_LEVEL, format_difference
 from probing.report.translation.grouping import TranslationGroup, TranslationSystem
 from probing.report.translation.paper import PaperFigures
-from probing.translation.significance import BleuDifference
 
 ARROWS = {1: ("↑", "⇑"), -1: ("↓", "⇓")}
 """Arrows of differences with p < .05 and p < .01, by their sign."""
@@ -55,11 +54,11 @@ def spell_layers(layers: Sequence[int]) -> str:
     return f"[{','.join(parts)}]"
 
 
-def choose_mark(compared: BleuDifference | None) -> str:
-    """Return the arrow of a significant difference; the p-value is not corrected, as in the paper."""
-    if compared is None or compared.p >= LEVEL or not compared.difference:
+def choose_mark(difference: float, p: float) -> str:
+    """Return the arrow of a significant difference."""
+    if p >= LEVEL or not difference:
         return ""
-    return ARROWS[round(math.copysign(1, compared.difference))][compared.p < STRICT_LEVEL]
+    return ARROWS[round(math.copysign(1, difference))][p < STRICT_LEVEL]
 
 
 def make_bleu_cell(group: TranslationGroup, system: TranslationSystem) -> TranslationCell:
@@ -67,7 +66,9 @@ def make_bleu_cell(group: TranslationGroup, system: TranslationSystem) -> Transl
     bleu = group.bleus.get(system.label)
     if bleu is None:
         return TranslationCell()
-    return TranslationCell(f"{bleu.mean:.2f}", f"±{bleu.half:.2f}", choose_mark(group.compare_with_base(system)))
+    compared = group.compare_with_base(system)
+    mark = choose_mark(compared.difference, compared.p) if compared else ""  # not corrected, as in the paper
+    return TranslationCell(f"{bleu.mean:.2f}", f"±{bleu.half:.2f}", mark)
 
 
 def make_difference_cell(group: TranslationGroup, system: TranslationSystem) -> TranslationCell:

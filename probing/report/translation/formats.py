@@ -23,7 +23,7 @@ from probing.report.translation.grouping import load_translations
 from probing.report.translation.tables import TranslationTable, make_translation_tables
 from probing.results import Record, pausing_garbage_collection
 
-WIDTHS = {"components": 10, "layers": 30, "systems": 24}
+WIDTHS = {"components": 10, "layers": 30, "systems": 24, "phenomena": 20}
 """Number of characters at which texts in a table's cells are wrapped in a terminal, so that 80 columns are enough."""
 
 
@@ -110,6 +110,8 @@ def _list_tops(table: TranslationTable) -> list[str]:
 def _stack_headers(table: TranslationTable) -> list[str]:
     """Return the columns' headings for a terminal: narrow, on as few lines as they need, the lowest at the bottom."""
     names = [column.replace("-", "-\n") for _, column in table.headers]
+    if table.name == "phenomena":
+        names = [column.replace(", ", "\n").replace(" + ", "\n") for _, column in table.headers]
     if table.name == "systems":  # there the heading above, a language pair, is needed
         names = [f"{top}\n{name}" if top else name for top, name in zip(_list_tops(table), names, strict=True)]
     height = max(name.count("\n") for name in names)

@@ -8,10 +8,11 @@ from typing import Any
 import pandas as pd
 from msgspec import UNSET
 
+from probing.corpus.language import PHENOMENA
 from probing.report.translation.grouping import TranslationGroup, TranslationSystem
 from probing.report.translation.paper import COMPONENTS, LAYERS, PaperFigures, find_layers
 from probing.report.translation.tables import TranslationTable, is_effective
-from probing.results import Record
+from probing.results import ABSENT, RIGHT, Record
 
 COLUMNS: Mapping[str, Callable[[Record], Any] | None] = {
     "data": lambda record: record.identity.data.name,
@@ -42,7 +43,8 @@ COLUMNS: Mapping[str, Callable[[Record], Any] | None] = {
 """Columns, each with the function that computes it from a record.
 
 Columns without a function need the table: they describe the system, its scores on the table's test set, or its mean
-over seeds and the difference of that from the baseline's.
+over seeds and the difference of that from the baseline's. Text in the constructed language has a column for each
+phenomenon behind them: the share of its sentences in which it is right, in percent.
 """
 
 
@@ -54,9 +56,10 @@ def make_translation_frame(tables: Sequence[TranslationTable], *, against_paper:
         for group in table.groups:
             for system in group.systems:
                 in_systems = table.name == "systems" and (system.is_base or is_effective(system))
-                if in_systems or system in shown:
+                if in_systems or system in shown or table.name == "phenomena":
                     rows |= _describe_system(group, system, against_paper)
     names = [*COLUMNS, *(("paper_bleu", "paper_difference") if against_paper else ())]
+    names += [name for name in PHENOMENA if any(name in row for row in rows.values())]
     frame = pd.DataFrame(list(rows.values()), columns=names)
     return frame.astype(dict.fromkeys(("sentences", "parameters", "added_parameters"), "Int64"))
 
@@ -95,7 +98,15 @@ def _describe_record(record: Record, test: str) -> dict[str, Any]:
     if scores is not None:
         row |= {name: getattr(scores, name) for name in ("bleu", "bleu_lowercase", "chrf", "signature")}
         row["sentences"] = len(scores.statistics)
+        verdicts = scores.phenomena or {}
+        row |= {name: _share(letters) for name, letters in verdicts.items() if name in PHENOMENA}
     return row
+
+
+def _share(letters: str) -> float | None:
+    """Return the share in percent of the sentences with a phenomenon in which it is right."""
+    sentences = len(letters) - letters.count(ABSENT)
+    return 100 * letters.count(RIGHT) / sentences if sentences else None
 
 
 def _find_paper(system: TranslationSystem) -> PaperFigures | None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from probing.report.html import list_facts, render_page
 from probing.report.translation.grouping import TranslationGroup, TranslationSystem
+from probing.report.translation.phenomena import score_phenomena
 from probing.report.translation.sentences import list_sentences
 from probing.report.translation.tables import TranslationTable, make_translation_tables
 from probing.results import Record
@@ -71,6 +72,7 @@ def _describe_group(group: TranslationGroup, folder: Path) -> tuple[dict[str, An
             for curve in [_describe_curve(record, place)]
             if curve["steps"]
         ],
+        "phenomena": _describe_phenomena(group, measured),
         "sentences": sentences.as_data(),
     }
     page = {
@@ -80,8 +82,25 @@ def _describe_group(group: TranslationGroup, folder: Path) -> tuple[dict[str, An
         "missing": sentences.missing,
         "left_out": sentences.left_out,
         "compares": len(sentences.outputs) > 1,
+        "has_phenomena": bool(section["phenomena"]),
     }
     return section, page
+
+
+def _describe_phenomena(group: TranslationGroup, systems: Sequence[TranslationSystem]) -> list[dict[str, Any]]:
+    """Return for each phenomenon what it is, and each system's score on it; null if it was not judged."""
+    return [
+        {
+            "name": f"{row.attention}: {row.name}" if row.is_average else row.name,
+            "attention": row.attention,
+            "description": row.description,
+            "scores": [
+                None if score is None else [round(score.mean, 2), round(score.low, 2), round(score.high, 2)]
+                for score in (row.scores.get(system.label) for system in systems)
+            ],
+        }
+        for row in score_phenomena(group)
+    ]
 
 
 def _describe_costs(group: TranslationGroup, system: TranslationSystem) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The paper's Tables 2, 3 and 4 from records of translations: which attentions, which layers, which architectures."""
+"""Tables of translations: the paper's 2, 3 and 4 (which attentions, layers and architectures), and phenomena."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from statistics import fmean
 
 from probing.errors import ProbingError
 from probing.report.claims import Claim
-from probing.report.translation import TABLES
+from probing.report.notes import join_some
 from probing.report.translation.captions import explain_arrows, list_notes, list_other_scores, write_caption
 from probing.report.translation.cells import (
     TranslationCell,
+    choose_mark,
     format_speed,
     make_bleu_cell,
     make_difference_cell,
@@ -22,6 +23,7 @@ from probing.report.translation.cells import (
 from probing.report.translation.claims import check_translation_claims
 from probing.report.translation.grouping import TranslationGroup, TranslationSystem, group_translations, spell_pair
 from probing.report.translation.paper import COMPONENTS, LAYERS, SYSTEMS, PaperFigures, find_layers
+from probing.report.translation.phenomena import explain_phenomena, score_phenomena
 from probing.results import Record
 from probing.translation.settings import ATTENTIONS
 
@@ -31,6 +33,7 @@ NEEDED = {
     "components": "Base, or an aggregator in all layers",
     "layers": "an aggregator in some of the layers",
     "systems": "an aggregator in encoder self-attention of layers 1 and 2, or several presets or language pairs",
+    "phenomena": "translations of the embedded text",
 }
 """Systems that a table cannot do without."""
 
@@ -50,7 +53,7 @@ class TranslationTable:
     """One table, ready to be rendered."""
 
     name: str
-    """`components`, `layers` or `systems`."""
+    """`components`, `layers`, `systems` or `phenomena`."""
     title: str
     headers: Sequence[tuple[str, str]]
     """Heading above a column, which may be empty or that of the column before, and the column's own."""
@@ -85,15 +88,15 @@ def make_translation_tables(
     `lowercase` adds a column of BLEU without regard to case.
     """
     groups = group_translations(records, test=test)
-    makers = {"components": _make_components, "layers": _make_layers}
+    makers = {"components": _make_components, "layers": _make_layers, "phenomena": _make_phenomena}
     tables: list[TranslationTable] = []
     for group in groups:
-        made = [one for name in TABLES[:2] if table in (None, name) for one in makers[name](group, against_paper)]
+        made = [one for name, make in makers.items() if table in (None, name) for one in make(group, against_paper)]
         if table is None:
             made = [one for one in made if not _repeats_systems(one)]
         claims = check_translation_claims(group) if against_paper else []
         made = [replace(one, claims=claims if place == 0 else []) for place, one in enumerate(made)]
-        tables += [_add_lowercase(one, group) for one in made] if lowercase else made
+        tables += [_add_lowercase(one, group) if lowercase and one.name != "phenomena" else one for one in made]
     if table in (None, "systems"):
         tables += _make_systems_tables(groups, against_paper)
     if not tables:
@@ -177,6 +180,27 @@ def _make_layers(group: TranslationGroup, against_paper: bool) -> Iterator[Trans
         yield _make_table("layers", group, headers, 1, rows, against_paper, what)
 
 
+def _make_phenomena(group: TranslationGroup, against_paper: bool) -> Iterator[TranslationTable]:
+    """Yield the table of phenomena, if the group's text has any: they are the rows, the systems are the columns."""
+    scored = score_phenomena(group)
+    if not scored:
+        return
+    systems = [system for system in group.list_measured() if system.label in scored[0].scores]
+    rows = []
+    for row in scored:
+        cells = [TranslationCell(row.attention), TranslationCell(row.name), TranslationCell(f"{row.sentences:,}")]
+        for system in systems:
+            score, verdict = row.scores[system.label], row.verdicts.get(system.label)
+            mark = choose_mark(verdict.difference, verdict.p_holm) if verdict else ""
+            cells.append(TranslationCell(f"{score.mean:.1f}", f"±{score.half:.1f}", mark))
+        rows.append(TranslationRow(cells, None))
+    headers = [("", "Attention"), ("", "Phenomenon"), ("", "n"), *(("", system.label) for system in systems)]
+    made = _make_table("phenomena", group, headers, 2, rows, False, shown=systems)
+    left_out = [system.label for system in group.list_measured() if system not in systems]
+    notes = [f"not judged on the same phenomena, and left out: {join_some(left_out)}"] if left_out else []
+    yield replace(made, marks=explain_phenomena(scored), others="", notes=notes)
+
+
 def _make_paper_row(texts: Sequence[str], columns: Sequence[str], printed: PaperFigures) -> TranslationRow:
     cells = make_paper_cells(printed)
     return TranslationRow([*map(TranslationCell, texts), *(cells[column] for column in columns)], None, is_paper=True)
@@ -190,8 +214,10 @@ def _make_table(
     rows: Sequence[TranslationRow],
     against_paper: bool,
     what: str = "",
+    shown: Sequence[TranslationSystem] = (),
 ) -> TranslationTable:
-    shown = [row.system for row in rows if row.system]
+    """Return a table of one group; it shows the systems of its rows, or, if they are columns, those named."""
+    shown = shown or [row.system for row in rows if row.system]
     return TranslationTable(
         name=name,
         title=group.title + (f": {what}" if what else ""),
