@@ -194,15 +194,20 @@ def build(
 @click.option("--count", type=options.COUNT, default=10, show_default=True, help="Number of sentences.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed: another one gives other sentences.")
 @click.option("--trees", is_flag=True, help="Print Penn-style brackets, as `probe data build --trees` reads them.")
+@click.option("--parallel", is_flag=True, help="Print each sentence with its translation, gloss, tree and phenomena.")
 @click.option("--task", help="Task of the embedded data of which labelled instances are printed instead.")
-def sample(count: int, seed: int, trees: bool, task: str | None) -> None:
+def sample(count: int, seed: int, trees: bool, parallel: bool, task: str | None) -> None:
     """Print sentences of the embedded grammar, or instances of the embedded data.
 
     \b
     probe data sample --count 5
     probe data sample --trees --count 100000 --seed 7 > trees.txt
+    probe data sample --parallel --count 5
     probe data sample --task SOMO
     """
+    if parallel and (trees or task is not None):
+        other = "--trees" if trees else "--task"
+        raise ProbingError(f"--parallel and {other} exclude each other: pairs come with their trees and have no task")
     if task is not None:
         if trees:
             raise ProbingError("--trees and --task exclude each other: a task's instances have no trees")
@@ -213,5 +218,11 @@ def sample(count: int, seed: int, trees: bool, task: str | None) -> None:
         return
     from probing.corpus.grammar import format_tree, generate
 
+    if parallel:
+        from probing.corpus.language import format_pair, translate
+
+        for number, sentence in enumerate(generate(seed, count)):
+            click.echo(("\n" if number else "") + format_pair(translate(sentence)))
+        return
     for sentence in generate(seed, count):
         click.echo(format_tree(sentence.tree) if trees and sentence.tree else " ".join(sentence.tokens))

@@ -1,7 +1,7 @@
 """The embedded parallel corpus: sentences of the grammar with their translations into Halvic, kept in the cache.
 
 All sets come from one stream of sentences. Training has short sentences only, and certain words never stand in certain
-constructions there; `test` is like training, `test-long` has longer sentences, `test-new` has such words in such
+constructions there; `test` is like training, `test-long` has longer sentences, and `test-new` has such words in such
 constructions. Of rare phenomena, the test sets have more than the stream.
 """
 
@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from itertools import chain, islice
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from typing import NamedTuple
 
 from probing.corpus.grammar import GRAMMAR_VERSION, generate
 from probing.corpus.language import LANGUAGE_CODE, LANGUAGE_VERSION, PHENOMENA, Check
 from probing.corpus.language.checks import make_checks, parse_check
+from probing.corpus.language.draft import Note
+from probing.corpus.language.forms import Form
 from probing.corpus.language.stems import draw
 from probing.corpus.language.transfer import transfer
 from probing.errors import ProbingError
@@ -32,41 +33,44 @@ MAX_LENGTH = 20
 SEED = 1
 """Seed of the grammar; the embedded data sets have another one."""
 
-_MAX_HELD_OUT = 1000
-_POOL = 16
-"""Number of sentences among which one of a development or test set is found."""
-_SHARE_OF_RARE = 12
-"""A phenomenon is in at least one of so many sentences of a test set, if there are as many."""
-_HELD_OUT = 14
+_MAX_SIZE = 1000
+"""Largest number of sentences of the development set and of each test set."""
+_POOL = 24
+"""Number of sentences among which one for each of these sets is found."""
+_RARE = 12
+"""A phenomenon is in at least one of so many sentences of a test set, if the pool has as many."""
+_HELD_OUT = 9
 """One of so many combinations of a word and a construction is held out of training."""
 
 
-class _PairLine(NamedTuple):
-    """A sentence and its translation, as lines of the files."""
+class _Candidate(NamedTuple):
+    """A sentence and its translation."""
 
     source: str
-    target: str
+    words: list[Form]
+    notes: list[Note]
     kind: str
-    """Set to which it may belong: a test set, or `train`."""
-    checks: tuple[Check, ...]
+    """Test set to which it may belong."""
+
+    @property
+    def target(self) -> str:
+        return " ".join([form.text for form in self.words])
+
+    def make_checks(self) -> tuple[Check, ...]:
+        return make_checks(self.notes, self.words)
 
 
+@cache
 def is_held_out(word: str, construction: str) -> bool:
     """Return whether a word never stands in a construction in training."""
-    key = (word, construction)
-    known = _DRAWN.get(key)
-    if known is None:
-        known = _DRAWN[key] = draw(f"held out {word} {construction}", _HELD_OUT) == 0
-    return known
-
-
-_DRAWN: dict[tuple[str, str], bool] = {}
+    return draw(f"held out {word} {construction}", _HELD_OUT) == 0
 
 
 def prepare_parallel(pairs: int = PAIRS, *, on_share: Callable[[float], None] = lambda share: None) -> Path:
-    """Return the folder of the parallel corpus with so many training pairs, and make it if it does not exist yet.
+    """Return the folder of the corpus with so many training pairs, and make it (in seconds) if it does not exist yet.
 
-    on_share: called with the share that is done.
+    The files are `train.en`, `train.qhv` and so on, one sentence a line, and `NAME.checks.jsonl` for each test set.
+    From 20,000 pairs on, the other sets are the same for all sizes. on_share: called with the share that is done.
     """
     if pairs < 1:
         raise ProbingError(f"the number of training pairs must be at least 1. Got {pairs}")
@@ -74,25 +78,89 @@ def prepare_parallel(pairs: int = PAIRS, *, on_share: Callable[[float], None] = 
     if os.path.isdir(folder):  # Path.is_dir would raise an error if the cache may not be read
         return folder
     with new_folder(folder) as temporary:
-        _write(temporary, pairs, on_share)
+        _write_corpus(temporary, pairs, on_share)
     return folder
 
 
-def _write(folder: Path, pairs: int, on_share: Callable[[float], None]) -> None:
-    size = min(_MAX_HELD_OUT, max(pairs // 20, 20))
+def _write_corpus(folder: Path, pairs: int, on_share: Callable[[float], None]) -> None:
+    size = min(_MAX_SIZE, max(pairs // 20, 20))
     stream = _stream()
-    pool = [next(stream) for _ in range(size * _POOL)]
-    chosen: dict[str, list[_PairLine]] = {name: _choose(pool, name, size) for name in TEST_SETS}
-    taken = {line.source for lines in chosen.values() for line in lines}
-    rest = [line for line in pool if line.kind == "test" and line.source not in taken]
-    chosen["dev"] = rest[:size]
-    taken |= {line.source for line in chosen["dev"]}
-    for name, lines in chosen.items():
-        with _open(folder, name) as (source, target):
-            for line in lines:
-                source.write(line.source)
-                target.write(line.target)
+    pool = list(islice(stream, size * _POOL))
+    on_share(0.0)
+    taken: set[str] = set()
     for name in TEST_SETS:
-        text = "".join(_format_checks(line.checks) for line in chosen[name])
+        chosen = _choose([line for line in pool if line.kind == name], size)
+        taken |= {line.source for line in chosen}
+        _write_set(folder, name, chosen)
+        text = "".join(_format_checks(line.make_checks()) for line in chosen)
         (folder / f"{name}.checks.jsonl").write_text(text, encoding="utf-8", newline="\n")
-    _write_training(folder, pairs, chain(rest[size:], stream), taken, on_share)
+    rest = [line for line in pool if line.kind == "test" and line.source not in taken]
+    _write_set(folder, "dev", rest[:size])
+    training = chain(rest[size:], (line for line in stream if line.kind == "test"))
+    _write_set(folder, "train", _count(islice(training, pairs), pairs, on_share))
+
+
+def _stream() -> Iterator[_Candidate]:
+    """Yield the grammar's sentences with their translations, each sentence once."""
+    seen: set[str] = set()
+    for sentence in generate(SEED):
+        source = " ".join(sentence.tokens)
+        if source in seen:
+            continue
+        seen.add(source)
+        words, draft = transfer(sentence)
+        new = any(is_held_out(*combination) for combination in draft.combinations)
+        if len(sentence.tokens) <= MAX_LENGTH:
+            yield _Candidate(source, words, draft.notes, "test-new" if new else "test")
+        elif not new:
+            yield _Candidate(source, words, draft.notes, "test-long")
+
+
+def _choose(lines: Sequence[_Candidate], size: int) -> list[_Candidate]:
+    """Return so many of the sentences, in their order, among them enough with each phenomenon."""
+    found = [{check.phenomenon for check in line.make_checks()} for line in lines]
+    having = {name: [place for place, names in enumerate(found) if name in names] for name in PHENOMENA}
+    chosen: set[int] = set()
+    for name in sorted(PHENOMENA, key=lambda name: len(having[name])):
+        missing = max(size // _RARE - sum(name in found[place] for place in chosen), 0)
+        chosen |= set(islice((place for place in having[name] if place not in chosen), missing))
+    others = (place for place in range(len(lines)) if place not in chosen)
+    chosen |= set(islice(others, size - len(chosen)))
+    return [lines[place] for place in sorted(chosen)]
+
+
+def _write_set(folder: Path, name: str, lines: Iterable[_Candidate]) -> None:
+    with (
+        open(folder / f"{name}.en", "w", encoding="utf-8", newline="\n") as source,
+        open(folder / f"{name}.{LANGUAGE_CODE}", "w", encoding="utf-8", newline="\n") as target,
+    ):
+        for line in lines:
+            source.write(f"{line.source}\n")
+            target.write(f"{line.target}\n")
+
+
+def _count(lines: Iterable[_Candidate], total: int, on_share: Callable[[float], None]) -> Iterator[_Candidate]:
+    for number, line in enumerate(lines, 1):
+        yield line
+        if number % 1000 == 0 or number == total:
+            on_share(number / total)
+
+
+def _format_checks(checks: Sequence[Check]) -> str:
+    lists = [[check.phenomenon, *check.words] for check in checks]
+    return json.dumps(lists, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+def read_checks(path: Path) -> list[tuple[Check, ...]]:
+    """Return the checks of each sentence of a test set."""
+    found: list[tuple[Check, ...]] = []
+    with open_file(path) as file:
+        for number, line in iterate_bytes(file, path):
+            try:
+                checks = parse_json(decode_line(path, number, line))
+                if not isinstance(checks, list):
+                    raise ValueError("expected a list of checks")
+                found.append(tuple(parse_check(check) for check in checks))
+            except ValueError as error:
+                raise ProbingError(f"{path}:{number}: not the checks of a sentence ({error})") from None
+    return found

@@ -50,13 +50,20 @@ def _has_features(output: _Output, word: str, features: str) -> bool:
     return any(form.features == features for form in output.list_forms(word))
 
 
-def _is_attached(output: _Output, noun: str, features: str) -> bool:
-    """Return whether the nearest adposition before a noun has the form of a noun phrase or of a clause."""
+def _find_adposition(output: _Output, noun: str) -> int | None:
+    """Return the place of the nearest adposition before a noun."""
     for place in output.find(noun):
-        for form in reversed(output.forms[:place]):
+        for before in range(place - 1, -1, -1):
+            form = output.forms[before]
             if form is not None and form.features in ("ADN", "ADV"):
-                return form.features == features
-    return False
+                return before
+    return None
+
+
+def _is_attached(output: _Output, noun: str, features: str) -> bool:
+    """Return whether the adposition before a noun has the form of a noun phrase or of a clause."""
+    place = _find_adposition(output, noun)
+    return place is not None and output.forms[place].features == features  # type: ignore[union-attr]
 
 
 def _precedes(output: _Output, first: str, second: str) -> bool:
@@ -73,7 +80,7 @@ def _is_inverted(output: _Output, front: str, verb: str, subject: str) -> bool:
     )
 
 
-_AUXILIARIES = frozenset("be.v passive.v perfect.v will.v can.v must.v should.v may.v".split())
+_AUXILIARIES = frozenset(["be.v", "passive.v", "perfect.v", "will.v", "can.v", "must.v", "should.v", "may.v"])
 
 
 def _is_final(output: _Output, last: str, verb: str) -> bool:
@@ -150,6 +157,26 @@ def judge(checks: Sequence[Check], output: Sequence[str]) -> list[bool]:
     return [_JUDGES[check.phenomenon](known, *check.words) for check in checks]
 
 
+def list_carriers(check: Check, target: Sequence[str]) -> list[str]:
+    """Return the tokens of a translation on which a check depends, in their order."""
+    output = _Output(list(target))
+    name, words = check
+    places = {place for word in words for place in output.find(word)}
+    if name == "concord":
+        (noun,) = output.find(words[0])
+        places = set(range(noun - len(words) + 2, noun + 1))
+    elif name == "relative-pronoun":
+        places = {place + offset for place in output.find(words[0]) for offset in (0, 1)}
+    elif name == "attachment":
+        adposition = _find_adposition(output, words[0])
+        places |= set() if adposition is None else {adposition}
+    elif name == "do-support":
+        places |= set(output.find(NEGATION.word))
+    elif name == "perfect-auxiliary":
+        places |= set(output.find("perfect.v"))
+    return [target[place] for place in sorted(places)]
+
+
 def make_checks(notes: Iterable[Note], words: Sequence[Form]) -> tuple[Check, ...]:
     """Return the checks for what was noted during a translation."""
     counts = Counter(form.word for form in words)
@@ -162,7 +189,7 @@ def make_checks(notes: Iterable[Note], words: Sequence[Form]) -> tuple[Check, ..
 
 
 def _may_repeat(phenomenon: str, word: str) -> bool:
-    """Return whether a check is well defined though a word occurs twice: an auxiliary or pronoun beside another word."""
+    """Return whether a check is well defined though a word occurs twice: an auxiliary or a pronoun."""
     return phenomenon in ("inversion", "verb-final") and (word in _AUXILIARIES or "." not in word)
 
 

@@ -81,13 +81,10 @@ def _note_particle(draft: Draft, link: Link, place: str) -> None:
 
 
 def _support(draft: Draft, fields: Fields, person: int, finite: Form) -> list[Form]:
-    """Return the finite verb; without the rule for `do`, also `do` and the negation, as in English."""
-    if draft.without != "do-support":
+    """Return the finite verb, preceded by `do` as in English if the rule that drops it is left out."""
+    if draft.without != "do-support" or not fields.do:
         return [finite]
-    negation = [NEGATION] if fields.negated else []
-    if not fields.do:
-        return [finite, *negation]
-    return [_inflect((DO, fields.chain[0][1], 0), person, joined=False), *negation, finite]
+    return [_inflect((DO, fields.chain[0][1], 0), person, joined=False), finite]
 
 
 def say_main_clause(
@@ -113,7 +110,8 @@ def say_main_clause(
     apart = particle is not None and draft.without != "separable"
     verb = _support(draft, fields, person, _inflect(first, person, joined=not apart))
     if front and subject:
-        draft.notes.append(("inversion", find_anchor(front) or front[-1].word, first[0].word, identify(head, NOMINATIVE)))
+        start = find_anchor(front) or front[-1].word
+        draft.notes.append(("inversion", start, first[0].word, identify(head, NOMINATIVE)))
     out += (*front, *subject, *verb) if front and draft.without == "inversion" else (*front, *verb, *subject)
     middle = _fill_middle(draft, fields)
     anchor = find_anchor(middle)
@@ -124,7 +122,10 @@ def say_main_clause(
         if draft.without == "last-verb":
             out += last
             last = []
-    negation = [NEGATION] if fields.negated and draft.without != "do-support" else []
+    negation = [NEGATION] if fields.negated else []
+    if draft.without == "do-support":
+        out += negation
+        negation = []
     out += (*middle, *negation, *rear, *last)
     if particle is not None:
         _note_particle(draft, first, "apart")
@@ -132,8 +133,8 @@ def say_main_clause(
             out.append(particle)
     for link in others:
         _note_particle(draft, link, "joined")
-    start = anchor or (identify(head, NOMINATIVE) if others or subject else first[0].word)
-    _note_negation(draft, fields, start, others[-1][0].word if others else find_anchor(rear))
+    before = anchor or (identify(head, NOMINATIVE) if others or subject else first[0].word)
+    _note_negation(draft, fields, before, others[-1][0].word if others else find_anchor(rear))
     say_after(draft, fields, out)
 
 
@@ -152,7 +153,10 @@ def say_final_clause(
     anchor = find_anchor(middle)
     rear = [*fields.predicative]
     objects = find_anchor([*middle, *rear])
-    negation = [NEGATION] if fields.negated and draft.without != "do-support" else []
+    negation = [NEGATION] if fields.negated else []
+    if draft.without == "do-support":
+        verb += negation
+        negation = []
     rest = [*middle, *negation, *rear, *_say_last_verbs(others)]
     if objects:
         draft.notes.append(("verb-final", others[0][0].word if others else objects, first[0].word))
@@ -192,7 +196,7 @@ def say_gerund(draft: Draft, clause: Phrase, out: list[Form]) -> None:
 def _skip_marker(clause: Phrase) -> Phrase:
     """Return the verb phrase of an infinitive or -ing clause, without `to`."""
     phrase: Phrase = clause[1][0]
-    return phrase[1][1] if phrase[1][0][0] == "TO" else phrase  # type: ignore[no-any-return]
+    return phrase[1][1] if phrase[1][0][0] == "TO" else phrase
 
 
 def say_subordinate(draft: Draft, clause: Phrase, out: list[Form]) -> None:

@@ -24,10 +24,12 @@ class Draft:
 
 
 def find_anchor(forms: Sequence[Form]) -> str:
-    """Return the last word of a phrase that is a noun, verb, adjective or adverb, or nothing."""
+    """Return what a check looks for: the last noun, verb, adjective, adverb or pronoun of a phrase, or nothing."""
     for form in reversed(forms):
         if form.word.endswith((".n", ".v", ".j", ".rb")):
             return form.word
+        if form.word.endswith(".p"):
+            return form.text
     return ""
 
 

@@ -44,7 +44,7 @@ _ADVERBS = (
 _TITLES = "Mr. Mrs. Doctor Miss Professor"
 _NAMES = " ".join((nouns.MEN, nouns.WOMEN, nouns.SURNAMES, nouns.CITIES, nouns.WEEKDAYS, nouns.MONTHS))
 
-_ENGLISH = {*NOUN_LEMMAS, *VERB_LEMMAS, *_TIMES.split(), *_ADJECTIVES.split(), *_ADVERBS.split(), *_NAMES.split()}
+_ENGLISH = {*map(str, (*NOUN_LEMMAS, *VERB_LEMMAS)), *" ".join((_TIMES, _ADJECTIVES, _ADVERBS, _NAMES)).split()}
 MINT = Mint(ENDINGS, _ENGLISH | FUNCTION_TEXTS)
 """Where all stems come from: in the order of this module and then of the verbs."""
 

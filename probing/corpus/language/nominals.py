@@ -42,7 +42,9 @@ def _say_flat(draft: Draft, children: tuple[Phrase, ...], case: int, out: list[F
             noun = NOMINALS[leaf]
             form = noun.cases[case]
             if first and len(out) > start:
-                draft.notes.append(("concord", noun.word, form.text, *[each.features for each in out[start:]]))
+                endings = [each.features for each in out[start:]]
+                if any(endings):
+                    draft.notes.append(("concord", noun.word, form.text, *endings))
             first = False
             out.append(form)
             if word in HOMOGRAPHS:
@@ -93,9 +95,7 @@ def _say_complex(draft: Draft, children: tuple[Phrase, ...], case: int, out: lis
     return head
 
 
-def _say_owned(
-    draft: Draft, owner: Phrase, rest: tuple[Phrase, ...], case: int, out: list[Form]
-) -> NounForms:
+def _say_owned(draft: Draft, owner: Phrase, rest: tuple[Phrase, ...], case: int, out: list[Form]) -> NounForms:
     """Translate `the king 's old dog` as `the old dog of.the king`: the owner follows, in the genitive."""
     if draft.without == "genitive":
         possessor = _say_owner(draft, owner, out)
@@ -138,6 +138,7 @@ def say_adverb(draft: Draft, tree: Phrase, out: list[Form]) -> None:
 
 def say_adjective_phrase(draft: Draft, tree: Phrase, out: list[Form]) -> Phrase | None:
     """Translate an adjective beside a verb, and return the clause after it, if there is one."""
+    child: Phrase
     for child in tree[1]:
         tag, word = child
         if tag == "JJ" or tag == "JJR":
@@ -154,5 +155,3 @@ def say_adjective_phrase(draft: Draft, tree: Phrase, out: list[Form]) -> Phrase 
         else:
             out.append(WORDS[child])
     return None
-
-

@@ -23,7 +23,7 @@ from probing.corpus.language.inflection import (
 
 def _pair_words(text: str) -> dict[str, str]:
     """Return the mapping that a text like `the t, a un` describes."""
-    return {english: halvic for english, halvic in (entry.split() for entry in text.split(","))}
+    return dict(entry.split() for entry in text.split(","))
 
 
 _DETERMINERS = (
@@ -31,9 +31,7 @@ _DETERMINERS = (
     "his hez, her haz, its hez, their hiz, my min, our noz, your voz"
 )
 _SPELLINGS = {"an": "a", "these": "this", "those": "that"}
-DETERMINERS = {
-    english: agree(f"{english}.d", stem, english) for english, stem in _pair_words(_DETERMINERS).items()
-}
+DETERMINERS = {english: agree(f"{english}.d", stem, english) for english, stem in _pair_words(_DETERMINERS).items()}
 """English determiner -> forms at gender * 4 + case."""
 DETERMINERS |= {english: DETERMINERS[other] for english, other in _SPELLINGS.items()}
 RELATIVE = agree("relative.p", "d", "REL")

@@ -15,7 +15,7 @@ from probing.corpus.language.forms import Form
 from probing.corpus.language.inflection import ACCUSATIVE, IMPERATIVE, NOMINATIVE
 from probing.corpus.language.lexicon import NOMINALS, WORDS, Phrase
 from probing.corpus.language.nominals import say_adverb, say_noun_phrase, say_prepositional
-from probing.corpus.language.particles import COMMA, DETERMINERS, PRONOUNS, PURPOSE
+from probing.corpus.language.particles import COMMA, PRONOUNS, PURPOSE
 from probing.corpus.language.predicates import read_predicate
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 
-_ONSETS = "b d f g h j k l m n p r s t v z bl br dr fl gl gr kl kr pl pr sk sl sn sp st tr".split()
-_MIDDLES = "b d f g k l m n p r s t v z".split()
-_CODAS = "b d f g k l m n p r t v z ld lk lm lt mp nd nk nt rd rk rm rn rt sk st".split()
-_VOWELS = "aeiou"
+_ONSETS = "b d f g h j k l m n p r s t v z bl br dr fl gl gr kl kr pl pr sk sl sn sp st tr"
+_MIDDLES = "b d f g k l m n p r s t v z"
+_CODAS = "b d f g k l m n p r t v z ld lk lm lt mp nd nk nt rd rk rm rn rt sk st"
+_VOWELS = "a e i o u"
 
 
 def draw(key: str, sides: int) -> int:
@@ -16,14 +16,15 @@ def draw(key: str, sides: int) -> int:
     return int.from_bytes(hashlib.blake2b(key.encode(), digest_size=8).digest(), "big") % sides
 
 
-def _pick(key: str, part: str, sounds: list[str] | str) -> str:
-    return sounds[draw(f"{key} {part}", len(sounds))]
+def _pick(key: str, part: str, sounds: str) -> str:
+    choices = sounds.split()
+    return choices[draw(f"{key} {part}", len(choices))]
 
 
 def spell_stem(key: str, *, syllables: int = 2, initial: str = "") -> str:
     """Return a pronounceable stem that ends in a consonant; `initial` is its first letter if that is given."""
     onset = initial or _pick(key, "onset", _ONSETS)
-    stem = onset if onset in tuple(_VOWELS) else onset + _pick(key, "vowel", _VOWELS)
+    stem = onset if onset in _VOWELS.split() else onset + _pick(key, "vowel", _VOWELS)
     for number in range(1, syllables):
         stem += _pick(key, f"middle {number}", _MIDDLES) + _pick(key, f"vowel {number}", _VOWELS)
     return stem + _pick(key, "coda", _CODAS)

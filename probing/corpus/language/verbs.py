@@ -243,14 +243,16 @@ MODALS = {
 VERBS = {key: forms for lemma in _list_lemmas() for key, forms in _enter_verb(lemma).items()}
 """(English lemma, English particle or nothing) -> forms."""
 
-BE_FORMS = frozenset("be is are am was were been being 's 're 'm isn aren wasn weren".split())
-DO_FORMS = frozenset("do does did don doesn didn".split())
+_BE = "be is are am was were been being 's 're 'm isn aren wasn weren"
+_DO = "do does did don doesn didn"
+BE_FORMS, DO_FORMS = frozenset(_BE.split()), frozenset(_DO.split())
 """Forms of the English auxiliaries `be` and `do`."""
 
 
 def _list_leaves(lemma: str) -> list[Leaf]:
     verb = inflect(lemma)
-    return [leaf for leaf in (verb.base, *verb.present, *verb.past, verb.participle, verb.gerund)]  # type: ignore[misc]
+    leaves = (verb.base, *verb.present, *verb.past, verb.participle, verb.gerund)
+    return [(tag, str(word)) for tag, word in leaves]
 
 
 LEMMAS = {leaf: lemma for lemma in _list_lemmas() for leaf in _list_leaves(lemma)}
