@@ -128,7 +128,8 @@ def make_plan(
         seconds, judged_by = _judge(cell, recorded[kind])
         if seconds is None:
             if kind not in tried:
-                tried[kind] = trial(cell), cell.count_training()
+                sentences = cell.count_training()  # first: it prepares the data, which is no part of the trial
+                tried[kind] = trial(cell), sentences
             seconds, judged_by = _scale(cell, *tried[kind])
         return Planned(cell.name, "being run" if leases.is_taken(cell.key) else "to run", seconds, judged_by, path.name)
 

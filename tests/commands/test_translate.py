@@ -20,7 +20,9 @@ from click.testing import CliRunner
 from filelock import FileLock
 
 import cli
+from probing.corpus.parallel import prepare_parallel
 from probing.results import Record, read_record, translator_folder
+from probing.translation.phenomena import judge_translations
 from tests.translation.toy import translate, write_toy_corpus
 
 Probe = Callable[..., tuple[int, str, str]]
@@ -179,6 +181,26 @@ def test_lines_are_translated_as_they_come(trained: Path) -> None:
         assert process.wait(timeout=60) == 0
 
 
+def test_the_embedded_text_is_judged_by_phenomenon(probe: Probe, tmp_path: Path) -> None:
+    options = ["--data", "mini", "--pairs", 400, "--results", tmp_path, "--aggregator", "base"]
+    code, _, stderr = probe("translate", "run", *options, *small(subwords__vocabulary_size=400))
+    assert code == 0, stderr
+    assert "data: mini (en-qhv); preset: mini; device: cpu" in stderr
+    (record,) = read_records(tmp_path)
+    assert record.translation is not None
+    assert list(record.translation.tests) == ["test", "test-long", "test-new"]
+    for name, scores in record.translation.tests.items():
+        outputs = translator_folder(next(tmp_path.glob("*.json"))) / f"{name}.output.txt"
+        assert scores.phenomena
+        checks = prepare_parallel(400) / f"{name}.checks.jsonl"
+        assert scores.phenomena == judge_translations(checks, outputs.read_text(encoding="utf-8").splitlines())
+    code, stdout, _ = probe("translate", "report", "--results", tmp_path, "--table", "phenomena", "--test", "test-new")
+    assert code == 0
+    assert re.search(r"^enc-self +average +\d+ +\d+\.\d", stdout, re.MULTILINE)
+    code, stdout, _ = probe("translate", "report", "--results", tmp_path, "--format", "csv")
+    assert {"inversion", "concord", "test"} <= set(stdout.splitlines()[0].split(","))
+
+
 def test_what_is_recorded_is_skipped(trained: Path, toy: Path, probe: Probe) -> None:
     options = ["--data", toy, "--pair", "en-xx", "--results", trained, "--aggregator", "base,em", "--apply", "all"]
     code, _, stderr = probe("translate", "run", *options, *small(model__dropout=0, training__max_epochs=12))
@@ -298,7 +320,8 @@ def test_a_killed_process_ends_the_run_and_it_goes_on(toy: Path, tmp_path: Path,
 
 
 MISTAKES: list[tuple[list[object], str]] = [
-    ([], "no parallel text. Name a folder (--data), or files (--source, --target, …)"),
+    (["--data", "TOY", "--pair", "en-xx", "--pairs", "9"], "--pairs is the size of the embedded text: it goes with"),
+    (["--pairs", "0"], "invalid value for '--pairs': 0 is not in the range x>=1"),
     (["--data", "nowhere"], "nowhere: cannot be read as a folder (No such file or directory)"),
     (["--data", "TOY"], "TOY: which way? Give --pair en-xx or --pair xx-en"),
     (["--data", "TOY", "--pair", "en-de"], "TOY: no file train.de"),
@@ -313,7 +336,7 @@ MISTAKES: list[tuple[list[object], str]] = [
     (["--data", "TOY", "--pair", "en-xx", "--layers", "0"], "--layers must be numbers of layers, counted from 1"),
     (["--data", "TOY", "--pair", "en-xx", "--layers", "9"], "model.layers_with_aggregator must be layers from 1 to"),
     (["--data", "TOY", "--pair", "en-xx", "--aggregator", "emm"], "unknown aggregator 'emm'. Did you mean 'em'?"),
-    (["--data", "TOY", "--pair", "en-xx", "--preset", "huge"], "unknown preset 'huge'. Known: base, big, tiny"),
+    (["--data", "TOY", "--pair", "en-xx", "--preset", "huge"], "unknown preset 'huge'. Known: base, big, tiny, mini"),
     (["--data", "TOY", "--pair", "en-xx", "--set", "subwords.joint=false"], "model.tie=all needs subwords.joint=true"),
     (["--json"], "--json goes with --plan"),
 ]

@@ -95,6 +95,25 @@ def test_a_trial_tells_it_for_all_cells_of_its_kind_by_their_size(
     )
 
 
+def test_the_data_are_prepared_before_a_trial(
+    store: Store, make_record: Callable[..., Record], task_file: Callable[..., Path]
+) -> None:
+    """What is done once for all cells is no part of the time of the first that is tried."""
+    order = []
+
+    class PreparedCell(FakeCell):
+        def count_training(self) -> int:
+            order.append("prepared")
+            return super().count_training()
+
+    def trial(cell: Any) -> float:
+        order.append("tried")
+        return 10.0
+
+    plan([PreparedCell(make_record(), task_file())], store, trial=trial)
+    assert order[:2] == ["prepared", "tried"]
+
+
 def test_other_seeds_tell_the_time(store: Store, make_record: Callable[..., Record]) -> None:
     store.save(lasting(make_record(seed=0), 100.0))
     store.save(lasting(make_record(seed=1), 140.0))

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from probing.corpus.parallel import prepare_parallel
 from probing.display import Display
 from probing.errors import ProbingError
 from probing.experiments.options import Place, SettingOptions
@@ -263,7 +264,8 @@ def test_the_number_of_processes_is_part_of_the_key(corpus: ParallelFiles) -> No
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "no parallel text. Name a folder"),
+        ({"folder": "F", "pairs": 100}, "--pairs is the size of the embedded text: it goes with --data mini"),
+        ({"pair": "en-de", "pairs": 100}, "PLACE: no file train.de"),
         ({"folder": "F", "train": ("a", None)}, "--source names files one by one and does not go with --data"),
         ({"folder": "F", "tests": [("a", "b")]}, "--test-source names files one by one and does not go with --data"),
         ({"train": ("a", "b"), "dev": ("c", None)}, "--dev-target is missing"),
@@ -286,8 +288,16 @@ def test_text_that_is_not_named_well(options: dict[str, Any], message: str, tmp_
     experiment = TranslationExperiment(text=TextOptions(**given))
     with pytest.raises(ProbingError) as caught:
         plan_translations(experiment, Place(results=tmp_path / "results"), Display(verbosity=-1))
-    assert str(caught.value).startswith(message)
+    assert str(caught.value).startswith(message.replace("PLACE", str(prepare_parallel(100))))
     assert not (tmp_path / "results").exists()
+
+
+def test_without_text_the_embedded_one_is_used(tmp_path: Path) -> None:
+    experiment = TranslationExperiment(text=TextOptions(pairs=100), aggregators=["base"])
+    planned = plan_translations(experiment, Place(results=tmp_path / "results"), Display(verbosity=-1))
+    (cell,) = planned.cells
+    assert cell.cell == "en-qhv Base seed 0"
+    assert cell.record.startswith("mini--en-qhv--base--mini--seed0--translation--")
 
 
 # Plans and shards
