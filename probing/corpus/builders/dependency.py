@@ -19,7 +19,7 @@ _MODIFIERS: Final = frozenset(["nummod", "det", "amod", "advmod"])
 """Relations that a numeral before a noun has, in one treebank or another."""
 _VERBS: Final = frozenset(["aux", "cop"])
 _CAUSEES: Final = frozenset(["obj:agent"])
-"""Relations of a noun that is called an object but does what the verb says, as in French `elle fait rire les élèves`."""
+"""Relations of what is called an object but acts, as the pupils in French `elle fait rire les élèves`."""
 
 
 def extract(sentence: ParsedSentence) -> Annotations:
