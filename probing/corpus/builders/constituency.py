@@ -9,7 +9,7 @@ adverbial noun phrase is neither subject nor object: by its function if trees na
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
 from probing.corpus.builders.annotations import AND, Annotations, Target, is_word
 from probing.corpus.readers import ParsedSentence, Tree
@@ -125,12 +125,22 @@ def _main_clause(root: Tree) -> tuple[Children, int, str] | None:
         node = children[place]
 
 
-def _lexical_phrase(node: Tree) -> tuple[Children, int] | None:
-    """Return the innermost verb phrase below the auxiliaries (or of the first conjunct) and the verb's position."""
+class _VerbPhrase(NamedTuple):
+    """The innermost verb phrase of a clause, below the auxiliaries (or of the first conjunct)."""
+
+    children: Children
+    verb: int
+    """Position of the verb."""
+    assisted: bool
+    """Whether an auxiliary stands above."""
+
+
+def _lexical_phrase(node: Tree) -> _VerbPhrase | None:
+    assisted = False
     while True:
         children = node[1]
         if isinstance(children, str):
-            return ((node,), 0)
+            return _VerbPhrase((node,), 0, assisted)
         verb, inner = -1, None
         for place, (tag, content) in enumerate(children):
             if tag == "VP":
@@ -138,9 +148,10 @@ def _lexical_phrase(node: Tree) -> tuple[Children, int] | None:
             elif verb < 0 and (tag[:2] == "VB" or tag == "MD" or tag == "TO") and isinstance(content, str):
                 verb = place
         if verb >= 0 and (inner is None or not _is_auxiliary(children[verb])):
-            return children, verb
+            return _VerbPhrase(children, verb, assisted)
         if inner is None:
             return None
+        assisted |= verb >= 0
         node = inner
 
 
@@ -148,11 +159,11 @@ def _is_auxiliary(node: Tree) -> bool:
     return node[0] in ("MD", "TO") or cast(str, node[1]).lower() in _AUXILIARIES
 
 
-def _tense(phrase: tuple[Children, int] | None) -> Target | str:
+def _tense(phrase: _VerbPhrase | None) -> Target | str:
     if phrase is None:
         return "no main verb"
-    tag, word = phrase[0][phrase[1]]
-    if tag not in TENSES:
+    tag, word = phrase.children[phrase.verb]
+    if tag not in TENSES or phrase.assisted:  # even if it is tagged as a past: `has said`
         return "the main verb is not finite by itself"
     form = cast(str, word).lower()
     if not _fits(tag, form):
@@ -183,17 +194,17 @@ def _subject(clause: tuple[Children, int, str] | None) -> Target | str:
         head = _noun_head(phrases[-2])
     if head[0] == "EX":
         below = _lexical_phrase(children[place])
-        later = [] if below is None else [child for child in below[0][below[1] + 1 :] if child[0] in _PHRASES]
+        later = [] if below is None else [child for child in below.children[below.verb + 1 :] if child[0] in _PHRASES]
         if not later:
             return "no subject"
         head = _noun_head(later[0])
     return _number(head, "subject")
 
 
-def _object(phrase: tuple[Children, int] | None) -> Target | str:
+def _object(phrase: _VerbPhrase | None) -> Target | str:
     if phrase is None:
         return "no main verb"
-    children, place = phrase
+    children, place, _ = phrase
     if cast(str, children[place][1]).lower() in _LINKING:
         return "the main verb takes no object"
     first = next((i for i, child in enumerate(children) if i > place and child[0] == "NP"), 0)

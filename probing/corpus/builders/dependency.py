@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, cast
 
 from probing.corpus.builders.annotations import AND, Annotations, Target
 from probing.corpus.builders.dependency_graph import DependencyGraph
@@ -15,7 +15,11 @@ NUMBERS: Final = {"Sing": "NN", "Plur": "NNS"}
 _SUBJECTS: Final = frozenset(["nsubj", "csubj", "expl"])
 _CONJUNCTS: Final = frozenset(["conj"])
 _CONJUNCTIONS: Final = frozenset(["cc"])
-_NUMERALS: Final = frozenset(["nummod"])
+_MODIFIERS: Final = frozenset(["nummod", "det", "amod", "advmod"])
+"""Relations that a numeral before a noun has, in one treebank or another."""
+_VERBS: Final = frozenset(["aux", "cop"])
+_CAUSEES: Final = frozenset(["obj:agent"])
+"""Relations of what is called an object but acts, as the pupils in French `elle fait rire les élèves`."""
 
 
 def extract(sentence: ParsedSentence) -> Annotations:
@@ -26,7 +30,7 @@ def extract(sentence: ParsedSentence) -> Annotations:
         depth=_depth(graph.heads),
         top=_top_sequence(graph),
         tense=label_tense(graph),
-        subject=_number(graph, "nsubj", "subject"),
+        subject=_subject(graph),
         object=_number(graph, "obj", "object"),
         clauses=_clauses(graph),
         kinds=" ".join(
@@ -61,6 +65,24 @@ def _top_sequence(graph: DependencyGraph) -> str:
     return "" if "punct" in labels or len(labels) < 2 else "_".join(labels)
 
 
+def _subject(graph: DependencyGraph) -> Target | str:
+    """Return the number of the root's subject and its form, or the reason why there is none.
+
+    A singular with a plural verb has none: `a number of people are …`, German `42 Mio. Euro werden …`.
+    """
+    found = _number(graph, "nsubj", "subject")
+    if isinstance(found, str) or found[0] == "NNS":
+        return found
+    root = cast(int, graph.root)
+    verbs = [*graph.dependents(root, _VERBS), root]
+    numbers = [
+        graph.features[place].get("Number")
+        for place in verbs
+        if graph.tags[place] in ("VERB", "AUX") and graph.features[place].get("VerbForm", "Fin") == "Fin"
+    ]
+    return "the subject and its verb do not agree" if "Plur" in numbers else found
+
+
 def _number(graph: DependencyGraph, relation: str, role: str) -> Target | str:
     """Return the number of the root's subject or object and its form, or the reason why there is none.
 
@@ -72,6 +94,8 @@ def _number(graph: DependencyGraph, relation: str, role: str) -> Target | str:
     if len(places) != 1:
         return f"several {role}s" if places else f"no {role}"
     place = places[0]
+    if graph.full_relations[place] in _CAUSEES:
+        return f"no {role}"
     if graph.tags[place] != "NOUN":
         return f"the {role} is no common noun"
     label = NUMBERS.get(graph.features[place].get("Number", ""))
@@ -81,9 +105,14 @@ def _number(graph: DependencyGraph, relation: str, role: str) -> Target | str:
         label == "NN" or not _is_plural(graph, place, conjuncts)
     ):
         return f"the {role} is a coordination of no certain number"
-    if label == "NN" and graph.dependents(place, _NUMERALS):
+    if label == "NN" and _has_numeral(graph, place):
         return f"the {role} is a singular with a numeral"  # Turkish `iki adam`, Finnish `kaksi miestä`
     return label, graph.tokens[place].lower()
+
+
+def _has_numeral(graph: DependencyGraph, place: int) -> bool:
+    modifiers = graph.dependents(place, _MODIFIERS)
+    return any(graph.relations[each] == "nummod" or graph.tags[each] == "NUM" for each in modifiers)
 
 
 def _is_plural(graph: DependencyGraph, place: int, conjuncts: Sequence[int]) -> bool:

@@ -195,6 +195,7 @@ def odd_man_out(survey: Survey, sizes: Sizes) -> SamplingDesign:
             "form_frequency": [low, high],
             "original_form_frequency": list(FREQUENCIES),
             "bigram_ranges": list(RANGES),
+            "bigrams": "of tokens as written, counted in sentences of any length",
             "forms": len(forms),
         },
         dropped=dropped,

@@ -27,6 +27,8 @@ def target_form(survey: Survey, sizes: Sizes, *, annotation: str, labels: tuple[
     counts = survey.folded
     targets = survey.targets[annotation]
     find: Callable[[Annotations], Target | str] = attrgetter(annotation)
+    if annotation == "tense" and survey.dependencies and "Mood" in survey.missing and survey.personal:
+        raise CannotBuildError("this treebank has no Mood feature, so that other moods look like the indicative")
     for label in labels:
         if not any(found == label for found, _ in targets):
             raise CannotBuildError(_explain(survey, find, label))

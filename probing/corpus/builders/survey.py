@@ -46,8 +46,10 @@ class CorpusCounts:
 
     kind: Kind | None = None
     """Kind of trees that the sentences have; None without a sentence."""
-    missing: set[str] = field(default_factory=lambda: {"Tense", "Number"})
+    missing: set[str] = field(default_factory=lambda: {"Tense", "Number", "Mood"})
     """Features that the labels need and no word has so far, of sentences with dependencies."""
+    personal: bool = False
+    """Whether a past tense has a person, as in languages whose verbs have moods; found only while Mood is missing."""
     sentences: int = 0
     """Number of sentences read."""
     kept: int = 0
@@ -78,6 +80,8 @@ class CorpusCounts:
         self._set_kind(find_kind(sentence))
         if self.missing and sentence.features:
             self.missing.difference_update(*sentence.features)
+            if "Mood" in self.missing and not self.personal:
+                self.personal = any(word.get("Tense") == "Past" and "Person" in word for word in sentence.features)
         tokens = sentence.tokens
         self.sentences += 1
         if not has_words(tokens):
@@ -105,6 +109,7 @@ class CorpusCounts:
         """Add the counts of another part of the corpus, and forget the rarest entries of tables that grow too large."""
         self._set_kind(other.kind)
         self.missing &= other.missing
+        self.personal |= other.personal
         self.sentences += other.sentences
         self.kept += other.kept
         self.tokens += other.tokens

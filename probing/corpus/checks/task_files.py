@@ -108,7 +108,7 @@ def check_file(path: Path) -> FileReport:
     imbalance = sheet.get("settings", {}).get("imbalance", 1)
     severity: Severity = "note" if blob == task.blob else "warning"
     findings += check_rules(content, severity, imbalance=imbalance)
-    findings += check_cues(content, "note" if task.family == "own" else severity)
+    findings += check_cues(content, severity)
     return FileReport(
         path=str(path),
         task=task.name,

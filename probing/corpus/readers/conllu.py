@@ -2,8 +2,9 @@
 
 A multiword token that is spelled like its words together (`didn't` = `did` + `n't`, `darle` = `dar` + `le`) is split
 into them, as SentEval's files split at clitics. Any other (`du` = `de` + `le`) stays one token, as written, with the
-tag, head and relation of that one of its words which is nearest to the root (the first of several). If another of them
-is its auxiliary, the token has no tense.
+tag, head and relation of that one of its words which is nearest to the root (the first of several, but an auxiliary
+before others: Finnish `miksei` = `miksi` + `ei` is a negation verb). If another of them is its auxiliary, the token has
+no tense.
 """
 
 from __future__ import annotations
@@ -155,9 +156,10 @@ def _join(words: list[_Word], depths: list[int], ranges: list[Range]) -> list[_W
         spelled = "".join(words[place - 1].form for place in inside)
         if straighten(spelled).lower() == straighten(form).lower():
             continue
-        top = min(inside, key=lambda place: depths[place - 1])
+        auxiliaries = [place for place in inside if words[place - 1].relation.partition(":")[0] in ("aux", "cop")]
+        top = min([*auxiliaries, *inside], key=lambda place: depths[place - 1])
         features = words[top - 1].features
-        if any(words[place - 1].relation.partition(":")[0] in ("aux", "cop") for place in inside if place != top):
+        if any(place != top for place in auxiliaries):
             features = {name: value for name, value in features.items() if name != "Tense"}
         joined[first] = replace(words[top - 1], form=form, features=features)
         for place in inside:

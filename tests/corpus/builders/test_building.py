@@ -214,6 +214,25 @@ def test_a_treebank_without_a_feature_is_the_reason(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("features", "reason"),
+    [
+        ({"Person": "3"}, "this treebank has no Mood feature, so that other moods look like the indicative"),
+        ({}, "no sentence with the label PRES"),
+        ({"Person": "3", "Mood": "Ind"}, "no sentence with the label PRES"),
+    ],
+)
+def test_verbs_with_persons_and_no_mood_have_no_certain_tense(
+    features: dict[str, str], reason: str, tmp_path: Path
+) -> None:
+    words = ParsedSentence(
+        *(("Köpek", "burada", "dün", "havladı", "."), ("NOUN", "ADV", "ADV", "VERB", "PUNCT"), None, (4, 4, 4, 0, 4)),
+        relations=("nsubj", "advmod", "advmod", "root", "punct"),
+        features=({}, {}, {}, {"Tense": "Past", "VerbForm": "Fin", **features}, {}),
+    )
+    assert [one.reason for one in build([words] * 9, tmp_path, tasks=["Tense"]).tasks] == [reason]
+
+
 def test_why_no_sentence_has_a_label(tmp_path: Path) -> None:
     corpus = [parse_tree(f"(S (NP (NNP B{n})) (VP (VBD saw) (NP (PRP it)) (ADVP (RB now))) (. .))") for n in range(9)]
     (sheet,) = build(corpus, tmp_path, tasks=["ObjNm"]).tasks

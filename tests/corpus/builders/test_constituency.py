@@ -21,6 +21,7 @@ AMOUNT = "a noun phrase of time, distance or amount"
         ("(S (NP (PRP They)) (VP (VBP smile)))", ("PRES", "smile")),
         ("(S (NP (PRP She)) (VP (VBZ is) (ADJP (JJ happy))))", ("PRES", "is")),
         ("(S (NP (PRP She)) (VP (VBZ has) (VP (VBN gone))))", NOT_FINITE),
+        ("(S (NP (PRP She)) (VP (VBZ has) (VP (VBD said) (NP (PRP it)))))", NOT_FINITE),  # a wrong tag
         ("(S (NP (PRP She)) (VP (MD will) (VP (VB go))))", NOT_FINITE),
         ("(S (NP (PRP She)) (VP (VBD didn) (RB 't) (VP (VB go))))", NOT_FINITE),
         ("(S (VP (VB Go) (ADVP (RB away))))", NOT_FINITE),

@@ -24,6 +24,7 @@ def annotate(text: str) -> Annotations:
 
 
 WITH_NUMERAL = "the subject is a singular with a numeral"
+DISAGREEING = "the subject and its verb do not agree"
 
 
 @pytest.mark.parametrize(
@@ -38,9 +39,19 @@ WITH_NUMERAL = "the subject is a singular with a numeral"
         ("Dog/NOUN/3/nsubj:outer/Number=Sing Dogs/NOUN/3/nsubj/Number=Plur bark/VERB/0/root", "several subjects"),
         (
             "İki/NUM/2/nummod adam/NOUN/3/nsubj/Number=Sing geldi/VERB/0/root",
-            "the subject is a singular with a numeral",
+            WITH_NUMERAL,
         ),
+        ("İki/NUM/2/det adam/NOUN/3/nsubj/Number=Sing geldi/VERB/0/root", WITH_NUMERAL),
         ("Two/NUM/2/nummod men/NOUN/3/nsubj/Number=Plur came/VERB/0/root", ("NNS", "men")),
+        # the verb is plural because of what follows the noun, or of a numeral further below
+        ("Number/NOUN/3/nsubj/Number=Sing are/AUX/3/cop/Number=Plur ill/ADJ/0/root", DISAGREEING),
+        ("Euro/NOUN/2/nsubj/Number=Sing fehlen/VERB/0/root/Number=Plur", DISAGREEING),
+        ("Army/NOUN/2/nsubj/Number=Sing fed/VERB/0/root/Number=Plur/VerbForm=Part", ("NN", "army")),
+        # a Finnish plural with a singular verb: `there are soldiers in the army`
+        (
+            "sotilaita/NOUN/3/nsubj:cop/Number=Plur oli/AUX/3/cop/Number=Sing armeijassa/NOUN/0/root",
+            ("NNS", "sotilaita"),
+        ),
     ],
 )
 def test_subject(text: str, subject: object) -> None:
@@ -82,6 +93,7 @@ def test_a_coordination_is_plural_if_it_is_certain_and_its_first_noun_shows_it(
         ("Give/VERB/0/root her/PRON/1/iobj towel/NOUN/1/obj/Number=Sing", ("NN", "towel")),
         ("See/VERB/0/root him/PRON/1/obj/Number=Sing", "the object is no common noun"),
         ("Go/VERB/0/root", "no object"),
+        ("fait/AUX/2/aux:caus rire/VERB/0/root élèves/NOUN/2/obj:agent/Number=Plur", "no object"),
     ],
 )
 def test_object(text: str, found: object) -> None:

@@ -18,6 +18,7 @@ NOT_INDICATIVE = "the main verb is not indicative"
 NO_TENSE = "the main verb has no tense"
 FUTURE = "the main verb is a future"
 BARE = "an auxiliary without features"
+OPEN = "an auxiliary and a verb whose features do not show their tense"
 
 
 def find(text: str) -> object:
@@ -161,4 +162,49 @@ def test_a_modal_passive_of_finnish_has_no_label() -> None:
     ],
 )
 def test_constructions_of_one_language(text: str, tense: object) -> None:
+    assert find(text) == tense
+
+
+@pytest.mark.parametrize(
+    ("text", "tense"),
+    [
+        # a treebank without VerbForm: a future, a perfect, a modal verb
+        ("wird/AUX/2/aux/Mood=Ind/Tense=Pres erhalten/VERB/0/root/Tense=Pres", OPEN),
+        ("on/AUX/2/aux/Mood=Ind/Tense=Pres tehnyt/VERB/0/root/PartForm=Past/Voice=Act", OPEN),
+        ("voi/AUX/2/aux/Mood=Ind/Tense=Pres tehdä/VERB/0/root/InfForm=1/Voice=Act", OPEN),
+        ("voidaan/AUX/2/aux:pass/Mood=Ind/Tense=Pres tehdä/VERB/0/root/InfForm=1/Voice=Act", OPEN),
+        # the relations of one treebank have subtypes that those of another have not
+        ("kann/AUX/2/aux:modal/Mood=Ind/Tense=Pres/VerbForm=Fin gut/ADJ/0/root", OPEN),
+        (f"hat/AUX/2/aux/{PRES} geplant/ADJ/0/root", OPEN),
+        # an infinitive or a modal verb with features of its own
+        (f"should/AUX/3/aux/{PAST} be/AUX/3/cop/Tense=Pres ill/ADJ/0/root", OPEN),
+        (f"would/AUX/2/aux/{PAST} go/VERB/0/root/Voice=Act", OPEN),
+        # a passive participle with a case is a Finnish perfect, as one with PartForm is
+        (f"on/AUX/2/aux:pass/{PRES} tehty/VERB/0/root/Case=Nom/VerbForm=Part/Voice=Pass", PERFECT),
+        # progressives are certain
+        (f"está/AUX/2/aux/{PRES} haciendo/VERB/0/root/VerbForm=Ger", ("PRES", "está")),
+        (f"are/AUX/3/aux/{PRES} being/AUX/3/cop/Tense=Pres/VerbForm=Part nasty/ADJ/0/root", ("PRES", "are")),
+        # the second part of Turkish `değildi` has no features
+        (f"iyi/ADJ/0/root değil/AUX/1/cop/{TURKISH_PRES}/Polarity=Neg di/AUX/1/cop/Number=Sing", BARE),
+        # a negation verb that is part of another word (`miksei`) leaves its mark on the main verb
+        (f"Miksi/ADV/2/advmod tule/VERB/0/root/Connegative=Yes/{PRES}", "a negation verb"),
+    ],
+)
+def test_a_verb_with_an_auxiliary_has_a_tense_only_where_the_features_show_it(text: str, tense: object) -> None:
+    assert find(text) == tense
+
+
+@pytest.mark.parametrize(
+    ("text", "tense"),
+    [
+        ("Regardez/VERB/0/root/Number=Plur/Person=2/Tense=Pres/VerbForm=Fin", NOT_INDICATIVE),
+        ("Allons/VERB/0/root/Number=Plur/Person=1/Tense=Pres/VerbForm=Fin", NOT_INDICATIVE),
+        ("Look/VERB/0/root/Tense=Pres/VerbForm=Fin", NOT_INDICATIVE),
+        ("Vous/PRON/2/nsubj regardez/VERB/0/root/Person=2/Tense=Pres/VerbForm=Fin", ("PRES", "regardez")),
+        ("Regardez/VERB/0/root/Mood=Ind/Person=2/Tense=Pres/VerbForm=Fin", ("PRES", "regardez")),
+        ("Biliyorum/VERB/0/root/Number=Sing/Person=1/Tense=Pres", ("PRES", "biliyorum")),
+        ("Bildiniz/VERB/0/root/Number=Plur/Person=2/Tense=Past", ("PAST", "bildiniz")),
+    ],
+)
+def test_what_may_be_an_imperative_without_its_mood(text: str, tense: object) -> None:
     assert find(text) == tense

@@ -59,11 +59,11 @@ def test_a_task_of_one_label_is_an_error(tmp_path: Path) -> None:
     assert run(path)[0] == 2
 
 
-def test_a_cue_is_a_warning_or_for_an_own_task_a_note(tmp_path: Path) -> None:
+def test_a_cue_is_a_warning_for_an_own_task_too(tmp_path: Path) -> None:
     lines = [(split, "IO"[n % 2], f"{'so' if n % 2 else 'x'} {n} {split}") for split in SPLITS for n in range(300)]
-    for name, severity in (("bigram_shift", "warning"), ("mine", "note")):
+    for name in ("bigram_shift", "mine"):
         cues = [(found, check) for found, check, _ in find(write(tmp_path, lines, name)) if check == "cue"]
-        assert cues == [(severity, "cue")]
+        assert cues == [("warning", "cue")]
 
 
 def test_an_imbalance_that_the_datasheet_states_is_a_note(tmp_path: Path) -> None:

@@ -55,6 +55,13 @@ def test_a_contraction_with_an_auxiliary_has_no_tense() -> None:
     assert parse_block(block(*rows)).features == ({"Mood": "Ind"},)
 
 
+def test_a_contraction_of_an_auxiliary_and_another_word_is_the_auxiliary() -> None:
+    rows = ["1-2 miksei _ _ _", "1 miksi ADV 3 advmod", "2 ei AUX 3 aux Polarity=Neg", "3 tule VERB 0 root"]
+    sentence = parse_block(block(*rows))
+    assert sentence.tokens == ("miksei", "tule")
+    assert (sentence.tags[0], sentence.relations[0], sentence.features) == ("AUX", "aux", ({"Polarity": "Neg"}, {}))
+
+
 def test_a_contraction_stays_one_token_in_the_place_of_its_head() -> None:
     sentence = parse_block(
         block(
