@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
+from probing.commands import options
+
 
 @click.command()
 def aggregators() -> None:
     """List the aggregators: built-in and installed."""
-    from tabulate import tabulate
-
     from probing.registry import AGGREGATORS
 
-    click.echo(tabulate(AGGREGATORS.summaries(), ["aggregator", "in tables", "what it is"]))
+    options.show_list(AGGREGATORS.summaries(), ["aggregator", "in tables", "what it is"])

@@ -28,4 +28,5 @@ def compare(first: str, second: str, results: Path, as_json: bool) -> None:
     from probing.report.comparison import load_and_compare
 
     show = options.show_json if as_json else options.show
-    show(load_and_compare(results, first, second, as_json=as_json, on_damaged=options.warn))
+    width = options.find_width()
+    show(load_and_compare(results, first, second, as_json=as_json, width=width, on_damaged=options.warn))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
+from probing.commands import options
+
 
 @click.command()
 def encoders() -> None:
     """List the encoders: built-in, installed, and the forms of a specification."""
-    from tabulate import tabulate
-
     from probing.encoders import summaries
 
-    click.echo(tabulate(summaries(), ["--encoder", "what it is"]))
+    options.show_list(summaries(), ["--encoder", "what it is"])

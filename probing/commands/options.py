@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shutil
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -38,6 +40,21 @@ def warn(line: str) -> None:
 def show(text: str) -> None:
     """Print lines; control characters in them, which a file name or a label may hold, are printed as escapes."""
     click.echo(as_lines(text))
+
+
+def find_width() -> int | None:
+    """Return the width of the terminal; None if the output goes to a file or to another program."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def show_list(rows: Sequence[Sequence[object]], headers: Sequence[str]) -> None:
+    """Print rows under headers; the last column, which is prose, is broken at words where a terminal ends."""
+    from tabulate import tabulate
+
+    width = find_width()
+    others = [max(len(str(row[place])) for row in (headers, *rows)) + 2 for place in range(len(headers) - 1)]
+    most = None if width is None else [None] * len(others) + [max(width - sum(others), 20)]
+    click.echo(tabulate(rows, headers, maxcolwidths=most))
 
 
 def show_json(text: str) -> None:

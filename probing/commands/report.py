@@ -42,6 +42,7 @@ def report(results: Path, format: str, reference: str | None, against: str | Non
         against_paper=against == "paper",
         reference=reference,
         colour=output is None and sys.stdout.isatty(),
+        width=None if output else options.find_width(),
         on_damaged=options.warn,
     )
     if output is None:

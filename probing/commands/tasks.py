@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import click
 
+from probing.commands import options
+
+WIDE = 130
+"""Width of a terminal in which files and other names have columns of their own."""
+
 
 @click.command()
 def tasks() -> None:
     """List the probing tasks."""
-    from tabulate import tabulate
-
     from probing.tasks import COUNTERPARTS, TASKS
 
+    headers = ["task", "family", "classes", "file", "also called", "asks for"]
     rows = [
         (task.name, task.family, task.classes or "", f"{task.file}.txt", ", ".join(task.spellings[1:3]), task.asks)
         for task in TASKS + COUNTERPARTS
     ]
-    click.echo(tabulate(rows, ["task", "family", "classes", "file", "also called", "asks for"]))
+    if (width := options.find_width()) is None or width >= WIDE:
+        options.show_list(rows, headers)
+    else:
+        told = [(*row, f"{asks} ({file}; also {names})") for *row, file, names, asks in rows]
+        options.show_list(told, [*headers[:3], headers[-1]])

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import re
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +21,10 @@ MISSING = "–"
 """Text of a figure that was not measured."""
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
 """First characters by which spreadsheets recognise a formula."""
+GAP = 2
+"""Number of spaces between two columns."""
+PROSE = 100
+"""Number of characters at which prose is broken on a wide terminal, so that it is easy to read."""
 CLAIMS_HEADING = "The paper's claims, and what these results say about them"
 """Heading of the list of claims below a table."""
 
@@ -32,12 +39,60 @@ def align(cells: Sequence[Sequence[str]], style: str = "simple", *, texts: int =
     return tabulate(rows, headers, tablefmt=style, disable_numparse=True, colalign=alignment)
 
 
-def compose_text(body: str, explained: Sequence[str], notes: Sequence[str], claims: Sequence[object]) -> str:
-    """Return a table for a terminal; what explains it stands below, a line each."""
+def split_columns(
+    cells: Sequence[Sequence[str]], groups: Sequence[str], width: int | None, *, texts: int = 1
+) -> list[list[int]]:
+    """Return the columns of figures in parts, each of which fits with the texts at the left into a terminal's width.
+
+    `groups` names the group of each column of figures; a group stays together if it fits. Without a width, there is
+    one part.
+    """
+    headers, *rows = cells
+    # tabulate leaves two spaces more than a header needs.
+    sizes = [
+        max(_measure(header) + 2, *(_measure(row[place]) for row in rows)) + GAP for place, header in enumerate(headers)
+    ]
+    every = list(range(texts, len(sizes)))
+    room = sum(sizes) if width is None else width + GAP - sum(sizes[:texts])
+    parts: list[list[int]] = [[]]
+    for _, members in itertools.groupby(every, key=lambda place: groups[place - texts]):
+        for some in _cut(list(members), sizes, room):
+            if parts[-1] and sum(sizes[place] for place in (*parts[-1], *some)) > room:
+                parts.append([])
+            parts[-1] += some
+    return parts
+
+
+def _cut(columns: list[int], sizes: Sequence[int], room: int) -> list[list[int]]:
+    """Return the columns of one group together if they fit, else one by one."""
+    return [columns] if sum(sizes[place] for place in columns) <= room else [[place] for place in columns]
+
+
+def _measure(text: str) -> int:
+    """Return the width of a cell, without the codes that make text bold."""
+    return max(len(re.sub(r"\033\[\d+m", "", line)) for line in text.split("\n"))
+
+
+def wrap(line: str, width: int | None) -> str:
+    """Return a line of prose broken at words; without a width it stays as it is."""
+    if width is None:
+        return line
+    return "\n".join(textwrap.wrap(line, min(width, PROSE), subsequent_indent="  ", break_on_hyphens=False)) or line
+
+
+def compose_text(
+    body: str,
+    explained: Sequence[str],
+    notes: Sequence[str],
+    claims: Sequence[object],
+    *,
+    width: int | None = None,
+) -> str:
+    """Return a table for a terminal; what explains it stands below, broken at words if the terminal has a width."""
     lines = [*explained, *(as_one_line(_introduce(note)) for note in notes)]
     if claims:
         lines += [f"{CLAIMS_HEADING}:", *(f"- {as_one_line(str(claim))}" for claim in claims)]
-    return "\n".join([body, "", *lines])
+    return "\n".join([body, "", *(wrap(line, width) for line in lines)])
 
 
 def compose_markdown(body: str, explained: Sequence[str], notes: Sequence[str], claims: Sequence[object]) -> str:

@@ -11,7 +11,7 @@ from statistics import fmean
 from typing import Any
 
 from probing.errors import ProbingError, as_one_line
-from probing.report.blocks import align
+from probing.report.blocks import align, split_columns, wrap
 from probing.report.grouping import ModelResults, ResultGroup, find_model, group_results, load_records
 from probing.report.significance import TESTS, Comparer, Verdict, format_difference, judge
 from probing.results import Record
@@ -60,12 +60,20 @@ class ModelComparison:
     """Tasks that could not be compared, and why."""
 
 
-def load_and_compare(folder: Path, first: str, second: str, *, as_json: bool, on_damaged: Callable[[str], None]) -> str:
-    """Return the comparison of two models in a results folder, as text or JSON."""
+def load_and_compare(
+    folder: Path,
+    first: str,
+    second: str,
+    *,
+    as_json: bool,
+    width: int | None = None,
+    on_damaged: Callable[[str], None],
+) -> str:
+    """Return the comparison of two models in a results folder, as text for a terminal's width or as JSON."""
     comparisons = compare_models(load_records(folder, on_damaged), first, second)
     if as_json:
         return json.dumps([_as_dict(comparison) for comparison in comparisons], indent=2, ensure_ascii=False)
-    return "\n\n".join(map(render_text, comparisons))
+    return "\n\n".join(render_text(comparison, width=width) for comparison in comparisons)
 
 
 def compare_models(records: Sequence[Record], first: str, second: str) -> list[ModelComparison]:
@@ -127,8 +135,8 @@ def _make_line(
     )
 
 
-def render_text(comparison: ModelComparison) -> str:
-    """Return the comparison for a terminal."""
+def render_text(comparison: ModelComparison, *, width: int | None = None) -> str:
+    """Return the comparison for a terminal; columns that do not fit stand below."""
     lines = [*comparison.tasks, comparison.overall] if len(comparison.tasks) > 1 else comparison.tasks
     single = any(line.p_mcnemar is not None for line in lines)
     headers = ["Task", comparison.first, comparison.second, "difference", "95 % interval", "p", "p (Holm)"]
@@ -141,8 +149,10 @@ def render_text(comparison: ModelComparison) -> str:
         if single:
             row.append("" if line.p_randomisation is None else format_p(line.p_randomisation))
         cells.append(row)
-    body = align([[as_one_line(text) for text in row] for row in cells])
-    return "\n".join([body, "", *map(as_one_line, _summarise(comparison))])
+    cells = [[as_one_line(text) for text in row] for row in cells]
+    parts = split_columns(cells, cells[0][1:], width)
+    bodies = [align([[row[0], *(row[place] for place in part)] for row in cells]) for part in parts]
+    return "\n".join(["\n\n".join(bodies), "", *(wrap(as_one_line(line), width) for line in _summarise(comparison))])
 
 
 def _summarise(comparison: ModelComparison) -> list[str]:

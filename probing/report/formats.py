@@ -19,6 +19,7 @@ from probing.report.blocks import (
     escape_markdown,
     introduce_notes,
     render_frame,
+    split_columns,
 )
 from probing.report.explanations import load_explanations
 from probing.report.grouping import load_records
@@ -33,13 +34,14 @@ def load_and_render(
     against_paper: bool = False,
     reference: str | None = None,
     colour: bool = False,
+    width: int | None = None,
     on_damaged: Callable[[str], None],
 ) -> str:
     """Return the report on a results folder; if there is nothing to report, the error names the command to run."""
     with pausing_garbage_collection():
         records = load_records(folder, on_damaged)
         if format != "html":
-            return render(records, format, against_paper=against_paper, reference=reference, colour=colour)
+            return render(records, format, against_paper=against_paper, reference=reference, colour=colour, width=width)
         from probing.report.html import render_html  # jinja2 is not needed for the other formats
 
         explanations = load_explanations(folder, on_damaged)
@@ -53,8 +55,12 @@ def render(
     against_paper: bool = False,
     reference: str | None = None,
     colour: bool = False,
+    width: int | None = None,
 ) -> str:
-    """Return the report on some records as table, markdown, latex, csv or json, or as HTML for a notebook."""
+    """Return the report on some records as table, markdown, latex, csv or json, or as HTML for a notebook.
+
+    `width` is that of the terminal in which a table is shown; without it, lines are as long as they are.
+    """
     if format not in (*FORMATS, "notebook") or format == "html":
         raise unknown("format", format, [known for known in FORMATS if known != "html"])
     if format in ("csv", "json"):
@@ -67,24 +73,32 @@ def render(
         labels = ["tab:probing", *(f"tab:probing-{number}" for number in range(2, len(tables) + 1))]
         return "\n\n".join(map(render_latex, tables, labels))
     renderers: dict[str, Callable[[Table], str]] = {
-        "table": lambda table: render_text(table, colour=colour),
+        "table": lambda table: render_text(table, colour=colour, width=width),
         "markdown": render_markdown,
         "notebook": render_notebook,
     }
     return "\n\n".join(renderers[format](table) for table in tables)
 
 
-def render_text(table: Table, *, colour: bool = False) -> str:
-    """Return the table for a terminal; the best of a column are bold, or have a star if there is no colour."""
+def render_text(table: Table, *, colour: bool = False, width: int | None = None) -> str:
+    """Return the table for a terminal; the best of a column are bold, or have a star if there is no colour.
+
+    A table that is wider than the terminal is cut between families of tasks, and its parts stand below each other.
+    """
 
     def show(value: TableValue, figure: str) -> str:
         # Marks stand before the figure, so that the digits stay aligned.
         best = f"\033[1m{figure}\033[0m" if colour else f"*{figure}"
         return "\n".join(filter(None, [value.mark + (best if value.best else figure), value.format_below()]))
 
-    body = align(_render_cells(table, show, as_one_line, "\n"))
+    columns, families = [*table.columns, *table.averages], _list_families(table)
+    parts = split_columns(_render_cells(table, show, as_one_line, "\n"), families, width)
+    bodies = [
+        align(_render_cells(table, show, as_one_line, "\n", only=[columns[place - 1] for place in part]))
+        for part in parts
+    ]
     explained = _explain(table, "Bold" if colour else "*", as_one_line)
-    return compose_text(body, explained, table.notes, table.claims)
+    return compose_text("\n\n".join(bodies), explained, table.notes, table.claims, width=width)
 
 
 def render_markdown(table: Table) -> str:
@@ -147,13 +161,20 @@ def _render_latex_rows(row: Row, table: Table) -> list[str]:
 
 
 def _render_cells(
-    table: Table, show: Callable[[TableValue, str], str], escape_name: Callable[[str], str], line_break: str
+    table: Table,
+    show: Callable[[TableValue, str], str],
+    escape_name: Callable[[str], str],
+    line_break: str,
+    *,
+    only: Sequence[str] | None = None,
 ) -> list[list[str]]:
     """Return the texts of the headers and of each row; `show` adds emphasis, mark and interval to a figure's text.
 
-    A family is named above its first column only.
+    A family is named above its first column only. `only` names the columns to show, if not all.
     """
-    columns, families = [*table.columns, *table.averages], _list_families(table)
+    every = dict(zip([*table.columns, *table.averages], _list_families(table), strict=True))
+    columns = list(every if only is None else only)
+    families = [every[column] for column in columns]
     headers = ["Model"]
     for column, (previous, family) in zip(columns, itertools.pairwise(["", *families]), strict=True):
         headers.append(f"{family if family != previous else ''}{line_break}{escape_name(column)}")

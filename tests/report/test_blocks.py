@@ -15,6 +15,8 @@ from probing.report.blocks import (
     guard_cell,
     introduce_notes,
     render_frame,
+    split_columns,
+    wrap,
 )
 
 
@@ -61,3 +63,32 @@ def test_frames() -> None:
     frame = pd.DataFrame([{"label": "+x", "settings": {"a": 1}}])
     assert render_frame(frame, "csv") == 'label,settings\n\'+x,"{""a"": 1}"'
     assert render_frame(frame, "json").split() == ["[", "{", '"label":"+x",', '"settings":{', '"a":1', "}", "}", "]"]
+
+
+CELLS = [["Model", "aaaa", "bbbb", "cccc", "dddd"], ["Base", "1", "\033[1m22\033[0m", "3\n±4", "5"]]
+
+
+@pytest.mark.parametrize(
+    ("width", "parts"),
+    [
+        (None, [[1, 2, 3, 4]]),
+        (39, [[1, 2, 3, 4]]),
+        (38, [[1, 2], [3, 4]]),  # the groups stay together
+        (23, [[1, 2], [3, 4]]),
+        (22, [[1], [2], [3], [4]]),
+        (3, [[1], [2], [3], [4]]),  # nothing fits: each column stands alone
+    ],
+)
+def test_columns_are_split_between_groups(width: int | None, parts: list[list[int]]) -> None:
+    assert split_columns(CELLS, ["x", "x", "y", "y"], width) == parts
+    if width is not None and width > 22:
+        drawn = [align([[row[0], *(row[place] for place in part)] for row in CELLS]) for part in parts]
+        assert max(len(line) for body in drawn for line in body.splitlines() if "\033" not in line) <= width
+
+
+def test_prose_is_broken_at_words() -> None:
+    line = "one two three four five six seven eight nine ten eleven twelve"
+    assert wrap(line, None) == line
+    assert wrap(line, 30) == "one two three four five six\n  seven eight nine ten eleven\n  twelve"
+    assert max(map(len, wrap(line * 9, 500).splitlines())) <= 100
+    assert wrap("", 80) == ""

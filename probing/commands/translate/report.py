@@ -55,6 +55,7 @@ def report(
         against_paper=against == "paper",
         test=test,
         lowercase=lowercase,
+        width=None if output else options.find_width(),
         on_damaged=options.warn,
     )
     if output is None:

@@ -17,6 +17,7 @@ from probing.report.blocks import (
     escape_latex,
     escape_markdown,
     render_frame,
+    split_columns,
 )
 from probing.report.translation.cells import TranslationCell
 from probing.report.translation.grouping import load_translations
@@ -35,6 +36,7 @@ def load_and_render_translations(
     against_paper: bool = False,
     test: str | None = None,
     lowercase: bool = False,
+    width: int | None = None,
     on_damaged: Callable[[str], None],
 ) -> str:
     """Return the report on a folder's translations; if there are none, the error names the command to run."""
@@ -42,7 +44,13 @@ def load_and_render_translations(
         records = load_translations(folder, on_damaged)
         if format != "html":
             return render_translations(
-                records, format, table=table, against_paper=against_paper, test=test, lowercase=lowercase
+                records,
+                format,
+                table=table,
+                against_paper=against_paper,
+                test=test,
+                lowercase=lowercase,
+                width=width,
             )
         from probing.report.translation.html import render_translation_page  # jinja2 is not needed for other formats
 
@@ -59,8 +67,9 @@ def render_translations(
     against_paper: bool = False,
     test: str | None = None,
     lowercase: bool = False,
+    width: int | None = None,
 ) -> str:
-    """Return the report on some translations as table, markdown, latex, csv or json."""
+    """Return the report on some translations as table, markdown, latex, csv or json; a table for a terminal's width."""
     if format not in FORMATS or format == "html":
         raise unknown("format", format, [known for known in FORMATS if known != "html"])
     tables = make_translation_tables(records, table=table, against_paper=against_paper, test=test, lowercase=lowercase)
@@ -71,10 +80,10 @@ def render_translations(
     if format == "latex":
         labels = ["tab:translation", *(f"tab:translation-{number}" for number in range(2, len(tables) + 1))]
         return "\n\n".join(map(_render_latex, tables, labels))
-    return "\n\n".join(map({"table": _render_text, "markdown": _render_markdown}[format], tables))
+    return "\n\n".join(_render_markdown(one) if format == "markdown" else _render_text(one, width) for one in tables)
 
 
-def _render_text(table: TranslationTable) -> str:
+def _render_text(table: TranslationTable, width: int | None) -> str:
     def show(cell: TranslationCell) -> str:
         # Arrows stand before the figure, so that the digits stay aligned.
         return "\n".join(filter(None, [cell.mark + as_one_line(cell.text), cell.below]))
@@ -84,9 +93,11 @@ def _render_text(table: TranslationTable) -> str:
 
     texts = table.texts
     rows = [[*map(wrap, row.cells[:texts]), *map(show, row.cells[texts:])] for row in table.rows]
-    body = align([_stack_headers(table), *rows], texts=texts)
+    cells = [_stack_headers(table), *rows]
+    parts = split_columns(cells, [column for _, column in table.headers[texts:]], width, texts=texts)
+    bodies = [align([[*row[:texts], *(row[place] for place in part)] for row in cells], texts=texts) for part in parts]
     explained = [as_one_line(text) for text in table.explanations]
-    return compose_text(body, explained, table.notes, table.claims)
+    return compose_text("\n\n".join(bodies), explained, table.notes, table.claims, width=width)
 
 
 def _render_markdown(table: TranslationTable) -> str:

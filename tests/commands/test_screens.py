@@ -1,0 +1,56 @@
+"""What is printed to a terminal fits into it; what goes to a file or another program has all on one line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from probing.commands import options
+from tests.translations import COMPONENTS, save
+
+Probe = Callable[..., tuple[int, str, str]]
+
+RESULTS = Path(__file__).parents[2] / "results"
+COMMANDS = {
+    "report": ["report", "--results", RESULTS / "encoders"],
+    "report --compare": ["report", "--results", RESULTS / "reference", "--compare", "base", "--against", "paper"],
+    "compare": ["compare", "MiniLM layer 4", "Random bag of words", "--results", RESULTS / "encoders"],
+    "translate report": ["translate", "report", "--results", "TRANSLATIONS", "--against", "paper", "--lowercase"],
+    "tasks": ["tasks"],
+    "encoders": ["encoders"],
+    "aggregators": ["aggregators"],
+}
+
+WORD = r"[\w.%]+"
+HEADINGS = ["file", "called"]
+"""Headings of columns whose content stands in another column of a narrow list."""
+
+
+@pytest.fixture(scope="module")
+def translations(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save(tmp_path_factory.mktemp("translations"), COMPONENTS)
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_line_is_wider_than_the_terminal(
+    command: str, width: int, translations: Path, probe: Probe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = [translations if part == "TRANSLATIONS" else part for part in COMMANDS[command]]
+    code, whole, _ = probe(*parts)
+    assert code == 0
+    monkeypatch.setattr(options, "find_width", lambda: width)
+    code, fitted, _ = probe(*parts)
+    assert code == 0
+    assert max(map(len, fitted.splitlines())) <= width
+    assert set(re.findall(WORD, whole)) - set(HEADINGS) <= set(re.findall(WORD, fitted)), "nothing is left out"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_file_or_a_program_gets_whole_lines(command: str, translations: Path, probe: Probe) -> None:
+    parts = [translations if part == "TRANSLATIONS" else part for part in COMMANDS[command]]
+    _, whole, _ = probe(*parts)
+    assert max(map(len, whole.splitlines())) > 80
