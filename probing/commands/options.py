@@ -52,7 +52,10 @@ def show_list(rows: Sequence[Sequence[object]], headers: Sequence[str]) -> None:
     from tabulate import tabulate
 
     width = find_width()
-    others = [max(len(str(row[place])) for row in (headers, *rows)) + 2 for place in range(len(headers) - 1)]
+    # tabulate leaves two spaces between columns, and two more than a header needs.
+    others = [
+        max(len(header) + 2, *(len(str(row[place])) for row in rows)) + 2 for place, header in enumerate(headers[:-1])
+    ]
     most = None if width is None else [None] * len(others) + [max(width - sum(others), 20)]
     click.echo(tabulate(rows, headers, maxcolwidths=most))
 
