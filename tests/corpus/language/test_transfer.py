@@ -13,7 +13,7 @@ from probing.corpus.language.forms import FORMS
 from probing.corpus.readers import ParsedSentence
 from probing.corpus.readers.brackets import parse_tree
 
-CHECKSUM = "?"
+CHECKSUM = "ed0b384672360e48db65c397272b0f6fc9658ea789a2b3d0af1883ad40698f1f"
 """SHA-256 of the first thousand pairs of seed 0, with their checks."""
 
 
@@ -51,12 +51,14 @@ def test_no_sentence_has_two_translations() -> None:
 EXAMPLES = [
     # inversion after a fronted phrase, a phrase of time in the accusative
     (
-        "(S (NP (JJ Last) (NN night)) (NP (DT the) (NN king)) (VP (VBD slept) (PP (IN in) (NP (DT the) (NN house)))) (. .))",
+        "(S (NP (JJ Last) (NN night)) (NP (DT the) (NN king)) (VP (VBD slept) (PP (IN in) (NP (DT the) (NN "
+        "house)))) (. .))",
         "last.F.ACC night.SG.ACC sleep.PST.3SG the.M.NOM king.SG.NOM in the.N.DAT house.SG.DAT .",
     ),
     # a clause in front is closed by a comma and has its verb last
     (
-        "(S (SBAR (WHADVP (WRB When)) (S (NP (PRP he)) (VP (VBD saw) (NP (PRP her))))) (NP (PRP she)) (VP (VBD smiled)) (. .))",
+        "(S (SBAR (WHADVP (WRB When)) (S (NP (PRP he)) (VP (VBD saw) (NP (PRP her))))) (NP (PRP she)) (VP "
+        "(VBD smiled)) (. .))",
         "when.CONJ he.M.NOM she.F.ACC see.PST.3SG , smile.PST.3SG she.F.NOM .",
     ),
     # do dropped, negation at the end
@@ -93,24 +95,32 @@ EXAMPLES = [
     ),
     # a relative pronoun that English leaves out; an infinitive clause after the last verb
     (
-        "(S (NP (DT The) (NN man)) (VP (VBD wanted) (S (VP (TO to) (VP (VB sell) (NP (NP (DT the) (NNS rings)) (SBAR (S "
+        "(S (NP (DT The) (NN man)) (VP (VBD wanted) (S (VP (TO to) (VP (VB sell) (NP (NP (DT the) (NNS "
+        "rings)) (SBAR (S "
         "(NP (PRP he)) (VP (VBD stole)))))))))  (. .))",
         "the.M.NOM man.SG.NOM want.PST.3SG the.PL.ACC ring.PL.ACC REL.PL.ACC he.M.NOM steal.PST.3SG TO AWAY+sell.INF .",
     ),
     # a phrase inside of a noun phrase and one beside it
     (
-        "(S (NP (PRP She)) (VP (VBZ sees) (NP (NP (DT a) (NN girl)) (PP (IN in) (NP (DT a) (NN coat)))) (PP (IN in) (NP (DT "
+        "(S (NP (PRP She)) (VP (VBZ sees) (NP (NP (DT a) (NN girl)) (PP (IN in) (NP (DT a) (NN coat)))) (PP "
+        "(IN in) (NP (DT "
         "the) (NN park)))) (. .))",
         "she.F.NOM see.PRS.3SG a.F.ACC girl.SG.ACC in.ADN a.N.DAT coat.SG.DAT in the.M.DAT park.SG.DAT .",
     ),
     # an object of perception, with its verb among the last ones
     (
-        "(S (NP (NNP Anna)) (VP (VBD saw) (S (NP (DT the) (NN king)) (VP (VBG painting) (NP (DT a) (NN wall))))) (. .))",
+        "(S (NP (NNP Anna)) (VP (VBD saw) (S (NP (DT the) (NN king)) (VP (VBG painting) (NP (DT a) (NN "
+        "wall))))) (. .))",
         "Anna.SG.NOM see.PST.3SG the.M.ACC king.SG.ACC a.F.DAT wall.SG.DAT paint.INF .",
     ),
-    ("(S (NP (NNP Anna)) (VP (VBZ paints) (NP (DT a) (NN mural))) (. .))", "Anna.SG.NOM paint₂.PRS.3SG a.F.DAT mural.SG.DAT ."),
-    ("(S (NP (EX There)) (VP (VBP are) (NP (CD two) (NNS kings)) (PP (IN in) (NP (DT the) (NN park)))) (. .))",
-     "there be.PRS.3PL two king.PL.NOM in the.M.DAT park.SG.DAT ."),
+    (
+        "(S (NP (NNP Anna)) (VP (VBZ paints) (NP (DT a) (NN mural))) (. .))",
+        "Anna.SG.NOM paint₂.PRS.3SG a.F.DAT mural.SG.DAT .",
+    ),
+    (
+        "(S (NP (EX There)) (VP (VBP are) (NP (CD two) (NNS kings)) (PP (IN in) (NP (DT the) (NN park)))) (. .))",
+        "there be.PRS.3PL two king.PL.NOM in the.M.DAT park.SG.DAT .",
+    ),
 ]
 
 
@@ -127,7 +137,9 @@ def test_a_rule_is_left_out_by_its_name() -> None:
     sentence = parse(EXAMPLES[0][0])
     pair = translate(sentence, without="inversion")
     assert " ".join(pair.gloss).startswith("last.F.ACC night.SG.ACC the.M.NOM king.SG.NOM sleep.PST.3SG in")
-    with pytest.raises(ValueError, match=r"^without must be one of verb-sense, .*, final-agreement\. Got 'verbs' instead$"):
+    with pytest.raises(
+        ValueError, match=r"^without must be one of verb-sense, .*, final-agreement\. Got 'verbs' instead$"
+    ):
         translate(sentence, without="verbs")
     with pytest.raises(ValueError, match="^a sentence of the grammar has a tree$"):
         translate(ParsedSentence(("a",), ("DT",)))
