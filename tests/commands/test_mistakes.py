@@ -135,6 +135,14 @@ def test_of_a_run(probe: Probe, arguments: str, line: str) -> None:
         ("cache clear --encoder x", "no cached vectors of encoder 'x'. Cached: nothing\n"),
         ("data nope", "no such command 'nope'. See `probe data --help`\n"),
         ("data sample --task nope", "unknown task 'nope'. Known: SeLen, WC, "),
+        (
+            "data sample --parallel --task SOMO",
+            "--parallel and --task exclude each other: pairs come with their trees and have no task\n",
+        ),
+        (
+            "data sample --parallel --trees",
+            "--parallel and --trees exclude each other: pairs come with their trees and have no task\n",
+        ),
         ("data check nowhere", "nowhere: there is no such file or folder. Name task files, or a folder of them\n"),
     ],
 )

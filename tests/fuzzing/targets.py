@@ -22,6 +22,8 @@ from safetensors.torch import save
 
 from probing.config import resolve_config
 from probing.corpus.checks.task_files import check_file, render
+from probing.corpus.language import PHENOMENA, judge
+from probing.corpus.parallel import read_checks
 from probing.corpus.readers.parsed_text import Format, read_sentences
 from probing.corpus.source import read_datasheet_identity
 from probing.encoders.encoder import as_matrix
@@ -65,6 +67,10 @@ SETTINGS = (
     b'[model]\nnum_layers = 2\ndropout = 0.1\ninverse_temperature = [1, 2.5, 3]\nvotes = "per_head"\nsquash = false\n'
     b"[training]\nmax_epochs = 3\nlearning_rate = 1e-3\n",
     b'model.layers_with_aggregator = [1]\nrouting = {implementation = "reference"}\n',
+)
+CHECKS = (
+    b'[["inversion","night.n","sleep.v","king.n"],["concord","dog.n","somaf","er","er"],["do-support","sleep.v"]]\n',
+    b'[["separable","pick.v","ob","apart"],["attachment","park.n","ADN"],["do-support","king.n",""]]\n',
 )
 TENSE = get_task("Tense")
 
@@ -277,6 +283,15 @@ def try_subwords(folder: Path, content: bytes) -> None:
     assert len(subwords.decode([*ids, list(range(subwords.size))])) == 4
 
 
+def try_checks(folder: Path, content: bytes) -> None:
+    """Read the checks of a parallel corpus, then judge outputs by them."""
+    path = folder / "test.checks.jsonl"
+    path.write_bytes(content)
+    for checks in read_checks(path):
+        for output in ([], ["ke", "ler", "nek", "zor", "zor"], [word for check in checks for word in check.words]):
+            assert len(judge(checks, output)) == len(checks)
+
+
 def make_subwords() -> bytes:
     lines = ["the cat sat on the mat", "dogs bark at cats"]
     return train_subwords(lines, vocabulary_size=300, character_coverage=1.0)
@@ -313,6 +328,7 @@ def make_targets() -> dict[str, Target]:
     header = [b"'descr': '|O'", b"'shape': (99999999999, 9)", b"'<f8'", b"'fortran_order': True", b"(" * 200]
     tensors = [save({"Tense": torch.zeros(4, 3)}), save({"x": torch.zeros(4, 3, dtype=torch.bfloat16)})]
     explanation = make_explanation()
+    names_of_checks = [name.encode() for name in PHENOMENA]
     lease = json.dumps({"host": "h", "machine": "m", "pid": 1, "started": "1"}).encode()
     return {
         "task": Target(try_task, edited([TASK], names), 20),
@@ -329,6 +345,7 @@ def make_targets() -> dict[str, Target]:
         "datasheet": Target(try_datasheet, edited(sheets) | edited_json(sheets), 5),
         "lease": Target(try_lease, edited([lease]) | edited_json([lease]), 5),
         "parallel": Target(try_parallel, edited([b"The cat sat.\r\nDogs bark.\n"], [b"\n\n", b"\xc2\xa0"]), 5),
+        "checks": Target(try_checks, edited(CHECKS, names_of_checks) | edited_json(CHECKS), 5),
         "subwords": Target(try_subwords, edited([make_subwords()], [b"<0x41>", b"<s>", b"\xe2\x96\x81"]), 10),
         "brackets": Target(trees_attempt("penn"), edited(TREES, [b"(NP ", b"(ROOT ", b"-NONE-", b"\xc2\xa0"]), 15),
         "conllu": Target(trees_attempt("conllu"), edited(DEPENDENCIES, [b"1-2", b"1.1", b"|", b"=", b"\xc2\xa0"]), 15),

@@ -31,6 +31,7 @@ NAMES = (
     "datasheet",
     "lease",
     "parallel",
+    "checks",
     "subwords",
     "brackets",
     "conllu",

@@ -98,12 +98,15 @@ def _is_separable_right(output: _Output, verb: str, particle: str, place: str) -
     return any(particle in output.tokens[spot + 1 :] for spot in places)
 
 
-def _is_support_dropped(output: _Output, before: str = "", after: str = "") -> bool:
-    """Return whether there is no `do`, and a negation after one word and, if that comes later, before another."""
+def _is_support_dropped(output: _Output, before: str, after: str | None = None) -> bool:
+    """Return whether there is no `do`, and a negation after one word and, if that comes later, before another.
+
+    Without the other word, no negation is expected.
+    """
     if output.find("do.v"):
         return False
-    if not before:
-        return True
+    if after is None:
+        return bool(output.find(before))
     for start in output.find(before):
         ends = [end for end in output.find(after) if end > start]
         if any(start < place < min(ends, default=place + 1) for place in output.find(NEGATION.word)):
@@ -193,7 +196,8 @@ def _may_repeat(phenomenon: str, word: str) -> bool:
     return phenomenon in ("inversion", "verb-final") and (word in _AUXILIARIES or "." not in word)
 
 
-_SIZES = {"inversion": 3, "separable": 3}
+_SIZES = {"inversion": (3, 3), "separable": (3, 3), "do-support": (1, 2), "concord": (3, 50)}
+"""Smallest and largest number of words of a check, if it is not two."""
 
 
 def parse_check(value: object) -> Check:
@@ -203,8 +207,7 @@ def parse_check(value: object) -> Check:
     phenomenon, *words = value
     if phenomenon not in _JUDGES:
         raise ValueError(f"unknown phenomenon {phenomenon!r}")
-    size = _SIZES.get(phenomenon, 2)
-    fits = len(words) >= size if phenomenon == "concord" else len(words) == size
-    if not fits and not (phenomenon == "do-support" and not words):
-        raise ValueError(f"a check of {phenomenon} has {size} words. Got {len(words)} instead")
+    least, most = _SIZES.get(phenomenon, (2, 2))
+    if not least <= len(words) <= most:
+        raise ValueError(f"a check of {phenomenon} cannot have {len(words)} words")
     return Check(phenomenon, tuple(words))

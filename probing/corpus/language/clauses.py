@@ -71,7 +71,7 @@ def _note_negation(draft: Draft, fields: Fields, before: str, after: str) -> Non
     if fields.negated:
         draft.notes.append(("do-support", before, after))
     elif fields.do:
-        draft.notes.append(("do-support",))
+        draft.notes.append(("do-support", fields.chain[0][0].word))
 
 
 def _note_particle(draft: Draft, link: Link, place: str) -> None:

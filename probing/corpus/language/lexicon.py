@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from probing.corpus.grammar import nouns
-from probing.corpus.grammar.inflection import inflect_comparative, inflect_plural
+from probing.corpus.grammar.inflection import inflect_plural
 from probing.corpus.grammar.lexicon import ADJECTIVES as ENGLISH_ADJECTIVES
 from probing.corpus.grammar.lexicon import HE, IT, NOUN_LEMMAS, NOUNS, SHE
 from probing.corpus.grammar.lexicon import PERSONS as ENGLISH_PERSONS
@@ -108,15 +108,15 @@ PREDICATIVES: dict[str, Form] = {}
 
 
 def _enter_adjectives() -> None:
-    words = [str(adjective.leaf[1]) for choice in ENGLISH_ADJECTIVES.values() for adjective in choice.items]
-    for lemma in dict.fromkeys([*words, *_ADJECTIVES.split()]):
+    english = [adjective for choice in ENGLISH_ADJECTIVES.values() for adjective in choice.items]
+    comparatives = {str(adjective.leaf[1]): str(adjective.comparative[1]) for adjective in english}
+    for lemma in dict.fromkeys([*comparatives, *_ADJECTIVES.split()]):
         word = f"{lemma}.j"
         stem = MINT.coin(word, syllables=1)
         ADJECTIVES[lemma] = agree(word, stem, lemma)
         PREDICATIVES[lemma] = add(Form(stem + PREDICATIVE, word, stem, PREDICATIVE, lemma))
-        PREDICATIVES[inflect_comparative(lemma)] = add(
-            Form(stem + COMPARATIVE, word, stem, COMPARATIVE, f"{lemma}.CMP")
-        )
+        if comparative := comparatives.get(lemma):
+            PREDICATIVES[comparative] = add(Form(stem + COMPARATIVE, word, stem, COMPARATIVE, f"{lemma}.CMP"))
 
 
 _enter_adjectives()

@@ -22,19 +22,19 @@ from probing.corpus.language.inflection import (
 
 
 def _pair_words(text: str) -> dict[str, str]:
-    """Return the mapping that a text like `the t, a un` describes."""
+    """Return the mapping that a text like `the z, a un` describes."""
     return dict(entry.split() for entry in text.split(","))
 
 
 _DETERMINERS = (
-    "the t, a un, this diz, that jon, some zom, every jed, which kvel, many mult, several div, "
-    "his hez, her haz, its hez, their hiz, my min, our noz, your voz"
+    "the z, a un, this diz, that jon, some zom, every jed, which kvel, many mult, several div, "
+    "his hez, her haz, its het, their hiz, my min, our noz, your voz"
 )
 _SPELLINGS = {"an": "a", "these": "this", "those": "that"}
 DETERMINERS = {english: agree(f"{english}.d", stem, english) for english, stem in _pair_words(_DETERMINERS).items()}
 """English determiner -> forms at gender * 4 + case."""
 DETERMINERS |= {english: DETERMINERS[other] for english, other in _SPELLINGS.items()}
-RELATIVE = agree("relative.p", "d", "REL")
+RELATIVE = agree("relative.p", "dr", "REL")
 """Relative pronoun at gender * 4 + case."""
 
 
@@ -85,7 +85,7 @@ SUBORDINATORS = {
 LITTLE_WORDS = {
     (tag, english): keep(text, f"{english}.{tag.lower()}", english)
     for tag, words in {
-        "CC": "and edo, but sed, or odo, yet tam",
+        "CC": "and edo, but sed, or odo, yet tamo",
         "IN": "so ergo, for nam",
         "RB": "please bitu",
         "EX": "there tul",
