@@ -195,7 +195,9 @@ TRANSLATION_PRESETS: dict[str, TranslationConfig] = {
             tie="target",
         ),
         subwords=SubwordConfig(vocabulary_size=2000, joint=False, max_length=64),
-        training=TranslationTrainingConfig(max_epochs=8, learning_rate=3e-3, warmup_steps=400, average=3),
+        training=TranslationTrainingConfig(
+            max_epochs=6, batch_tokens=2048, learning_rate=3e-3, warmup_steps=400, average=3
+        ),
     ),
 }
 """`base` and `big` have the paper's sizes, `tiny` suits small corpora on a laptop's CPU, `mini` the embedded text."""
