@@ -39,7 +39,7 @@ _POOL = 24
 """Number of sentences among which one for each of these sets is found."""
 _RARE = 12
 """A phenomenon is in at least one of so many sentences of a test set, if the pool has as many."""
-_HELD_OUT = 9
+_HELD_OUT = 12
 """One of so many combinations of a word and a construction is held out of training."""
 
 
@@ -118,7 +118,7 @@ def _stream() -> Iterator[_Candidate]:
 
 def _choose(lines: Sequence[_Candidate], size: int) -> list[_Candidate]:
     """Return so many of the sentences, in their order, among them enough with each phenomenon."""
-    found = [{check.phenomenon for check in line.make_checks()} for line in lines]
+    found = [{name for name, *_ in line.notes} for line in lines]
     having = {name: [place for place, names in enumerate(found) if name in names] for name in PHENOMENA}
     chosen: set[int] = set()
     for name in sorted(PHENOMENA, key=lambda name: len(having[name])):

@@ -18,7 +18,7 @@ from probing.corpus.readers import ParsedSentence
 from probing.errors import ProbingError
 
 PAIRS = 2000
-CHECKSUM = "574603bccabdaa55425bcd1f4c40b92f96ebb1dfbb4536f8087a48b925db7be1"
+CHECKSUM = "09b84117f54b82049b4e112d2c47e5a8561183a32c6e76bb76a472fbc2d478dd"
 """SHA-256 of all files of a corpus of so many pairs."""
 
 
