@@ -43,7 +43,7 @@ _HELD_OUT = 12
 """One of so many combinations of a word and a construction is held out of training."""
 
 
-class _Candidate(NamedTuple):
+class _StreamedPair(NamedTuple):
     """A sentence and its translation."""
 
     source: str
@@ -100,7 +100,7 @@ def _write_corpus(folder: Path, pairs: int, on_share: Callable[[float], None]) -
     _write_set(folder, "train", _count(islice(training, pairs), pairs, on_share))
 
 
-def _stream() -> Iterator[_Candidate]:
+def _stream() -> Iterator[_StreamedPair]:
     """Yield the grammar's sentences with their translations, each sentence once."""
     seen: set[str] = set()
     for sentence in generate(SEED):
@@ -111,12 +111,12 @@ def _stream() -> Iterator[_Candidate]:
         words, draft = transfer(sentence)
         new = any(is_held_out(*combination) for combination in draft.combinations)
         if len(sentence.tokens) <= MAX_LENGTH:
-            yield _Candidate(source, words, draft.notes, "test-new" if new else "test")
+            yield _StreamedPair(source, words, draft.notes, "test-new" if new else "test")
         elif not new:
-            yield _Candidate(source, words, draft.notes, "test-long")
+            yield _StreamedPair(source, words, draft.notes, "test-long")
 
 
-def _choose(lines: Sequence[_Candidate], size: int) -> list[_Candidate]:
+def _choose(lines: Sequence[_StreamedPair], size: int) -> list[_StreamedPair]:
     """Return so many of the sentences, in their order, among them enough with each phenomenon."""
     found = [{name for name, *_ in line.notes} for line in lines]
     having = {name: [place for place, names in enumerate(found) if name in names] for name in PHENOMENA}
@@ -129,7 +129,7 @@ def _choose(lines: Sequence[_Candidate], size: int) -> list[_Candidate]:
     return [lines[place] for place in sorted(chosen)]
 
 
-def _write_set(folder: Path, name: str, lines: Iterable[_Candidate]) -> None:
+def _write_set(folder: Path, name: str, lines: Iterable[_StreamedPair]) -> None:
     with (
         open(folder / f"{name}.en", "w", encoding="utf-8", newline="\n") as source,
         open(folder / f"{name}.{LANGUAGE_CODE}", "w", encoding="utf-8", newline="\n") as target,
@@ -139,7 +139,7 @@ def _write_set(folder: Path, name: str, lines: Iterable[_Candidate]) -> None:
             target.write(f"{line.target}\n")
 
 
-def _count(lines: Iterable[_Candidate], total: int, on_share: Callable[[float], None]) -> Iterator[_Candidate]:
+def _count(lines: Iterable[_StreamedPair], total: int, on_share: Callable[[float], None]) -> Iterator[_StreamedPair]:
     for number, line in enumerate(lines, 1):
         yield line
         if number % 1000 == 0 or number == total:

@@ -18,7 +18,7 @@ from probing.corpus.readers import ParsedSentence
 from probing.errors import ProbingError
 
 PAIRS = 2000
-CHECKSUM = "09b84117f54b82049b4e112d2c47e5a8561183a32c6e76bb76a472fbc2d478dd"
+CHECKSUM = "1bc2f1b85e5f4e151020816fb8b2de0b922b37121ad71e723e313a48d3736f25"
 """SHA-256 of all files of a corpus of so many pairs."""
 
 

@@ -106,36 +106,37 @@ def say_main_clause(
         return
     first, *others = fields.chain
     person = _agree(draft, fields, head, attractor, final=False)
-    particle = first[0].particle
-    apart = particle is not None and draft.without != "separable"
-    verb = _support(draft, fields, person, _inflect(first, person, joined=not apart))
+    apart = first[0].particle if draft.without != "separable" else None
+    verb = _support(draft, fields, person, _inflect(first, person, joined=apart is None))
     if front and subject:
         start = find_anchor(front) or front[-1].word
         draft.notes.append(("inversion", start, first[0].word, identify(head, NOMINATIVE)))
     out += (*front, *subject, *verb) if front and draft.without == "inversion" else (*front, *verb, *subject)
+    _say_rest(draft, fields, identify(head, NOMINATIVE) if others or subject else first[0].word, out)
+    _note_particle(draft, first, "apart")
+    if apart is not None:
+        out.append(apart)
+    say_after(draft, fields, out)
+
+
+def _say_rest(draft: Draft, fields: Fields, before: str, out: list[Form]) -> None:
+    """Append what follows the finite verb and the subject of a main clause; the negation follows `before` at least."""
+    others, rear = fields.chain[1:], fields.predicative
     middle = _fill_middle(draft, fields)
-    anchor = find_anchor(middle)
     last = _say_last_verbs(others)
-    rear = [*fields.predicative]
+    negation = [NEGATION] if fields.negated else []
     if others and (objects := find_anchor([*middle, *rear])):
         draft.notes.append(("last-verb", objects, others[-1][0].word))
         if draft.without == "last-verb":
             out += last
             last = []
-    negation = [NEGATION] if fields.negated else []
     if draft.without == "do-support":
         out += negation
         negation = []
     out += (*middle, *negation, *rear, *last)
-    if particle is not None:
-        _note_particle(draft, first, "apart")
-        if apart:
-            out.append(particle)
     for link in others:
         _note_particle(draft, link, "joined")
-    before = anchor or (identify(head, NOMINATIVE) if others or subject else first[0].word)
-    _note_negation(draft, fields, before, others[-1][0].word if others else find_anchor(rear))
-    say_after(draft, fields, out)
+    _note_negation(draft, fields, find_anchor(middle) or before, others[-1][0].word if others else find_anchor(rear))
 
 
 def _support_nothing(draft: Draft) -> list[Form]:
