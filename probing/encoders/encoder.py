@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from probing.encoders.known_reads import KnownReads
 from probing.errors import ProbingError
 from probing.results import UNTRAINED
 
@@ -41,12 +42,21 @@ class Recipe:
     """Layers that `encode` returns as (n, layers, dim); None for an encoder that returns (n, dim)."""
     all_layers: tuple[int, ...] | None = None
     """All layers of the encoder."""
+    mixes: bool = False
+    """Whether the layers are one model, which learns their weights, and not a model each."""
     load: Callable[[torch.device], Any]
     """Return an `Encoder`, or `PrecomputedVectors`."""
     load_untrained: Callable[[torch.device, int], Any] | None = None
     """Function that loads the same architecture with weights drawn from a seed; None if that is impossible."""
     weights_seed: int | None = None
     """Seed of untrained weights."""
+    reads: KnownReads | None = None
+    """Files that the encoder was seen to read; None if the version covers them."""
+
+    @property
+    def full_version(self) -> str:
+        """The version, with that of the files that the encoder reads."""
+        return self.version + (self.reads.describe() if self.reads is not None else "")
 
     def untrained(self, seed: int) -> Recipe:
         """Return the recipe of the same architecture before its training.

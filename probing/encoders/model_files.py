@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from probing.errors import ProbingError
-from probing.storage import hash_file
+from probing.storage import hash_large_file
 
 
 def short_name(target: str) -> str:
@@ -34,7 +34,7 @@ def describe_version(spec: str, target: str) -> str:
         return find_on_hub(spec, [target], ["config.json"])[1]
     digest = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        digest.update(f"{path.relative_to(folder)}\0{hash_file(path)[0]}\0".encode())
+        digest.update(f"{path.relative_to(folder)}\0{hash_large_file(path)}\0".encode())
     return digest.hexdigest()
 
 

