@@ -171,7 +171,7 @@ def test_a_damaged_record_is_a_warning(tmp_path: Path, make_record: Callable[...
         (lambda: probing.evaluate("length", version="1"), "version, tokenizer and texts go with an object"),
         (
             lambda: probing.evaluate("length", layers="all"),
-            "--layer goes with --encoder huggingface:NAME_OR_PATH, or another",
+            "--layer goes with --encoder huggingface:",
         ),
         (lambda: probing.evaluate("length", probe="knn"), "unknown probe 'knn'"),
         (lambda: probing.evaluate(3), "encoder 'int': int is neither a function nor an object"),

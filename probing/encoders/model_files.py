@@ -79,12 +79,24 @@ def loading(spec: str, *, extra: str) -> Iterator[None]:
         logging.disable_progress_bar()  # the run shows its own
         yield
     except (ImportError, importlib.metadata.PackageNotFoundError) as error:
+        if "accelerate" in str(error):
+            raise _no_accelerate(spec) from None
         raise ProbingError(
             f"encoder {spec!r} needs a library that is not installed ({error}). Run: pip install 'probing[{extra}]'"
         ) from None
     except (OSError, ValueError, KeyError, RuntimeError) as error:
+        if "custom code" in str(error) or "trust_remote_code" in str(error):
+            raise ProbingError(
+                f"encoder {spec!r} needs code of its own to be run. Give --trust-remote-code if you trust it"
+            ) from error
+        if "accelerate" in str(error):
+            raise _no_accelerate(spec) from error
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise ProbingError(f"encoder {spec!r} could not be loaded: {first}") from error
+
+
+def _no_accelerate(spec: str) -> ProbingError:
+    return ProbingError(f"encoder {spec!r}: --device-map needs a library that is not installed: pip install accelerate")
 
 
 def draw_weights(spec: str, model: nn.Module, seed: int) -> None:
