@@ -19,7 +19,7 @@ OFFERING = (
 """Packages of which other packages use only the names that their `__init__` offers."""
 FLAT = {
     *("__init__", "__main__", "api", "config", "display", "errors", "plugin_imports", "plugin_sources", "registry"),
-    *("senteval", "signals"),
+    *("signals",),
 }
 """Modules that lie directly in probing/."""
 

@@ -52,7 +52,8 @@ class Cached:
 
 def list_cached() -> list[Cached]:
     """Return the entries of the cache, whole or not, the largest first."""
-    entries = [Cached.read(folder) for folder in cache_folder("vectors").glob("*") if folder.is_dir()]
+    folders = [folder for folder in cache_folder("vectors").glob("*") if folder.is_dir()]
+    entries = [Cached.read(folder) for folder in folders if any(folder.iterdir())]  # an empty one is nothing
     return sorted(entries, key=lambda entry: (-entry.size, str(entry.folder)))
 
 

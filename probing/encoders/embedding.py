@@ -107,7 +107,7 @@ def _read(tensors: Mapping[str, Tensor], rows: Rows) -> NDArray[Any]:
     found, first = [], 0
     for split in SPLITS:
         here = rows[(rows >= first) & (rows < first + len(tensors[split]))] - first
-        found.append(tensors[split][torch.from_numpy(here)].numpy())
+        found.append(tensors[split][torch.from_numpy(here)].float().numpy())
         first += len(tensors[split])
     return np.concatenate(found)
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from probing.encoders.known_reads import KnownReads
 from probing.errors import ProbingError
 from probing.results import UNTRAINED
+from probing.tasks import Task
 
 
 @runtime_checkable
@@ -50,6 +51,8 @@ class Recipe:
     """Function that loads the same architecture with weights drawn from a seed; None if that is impossible."""
     weights_seed: int | None = None
     """Seed of untrained weights."""
+    covers: Callable[[Task], bool] = lambda task: True
+    """Function that says whether there are vectors of a task."""
     reads: KnownReads | None = None
     """Files that the encoder was seen to read; None if the version covers them."""
 
@@ -140,10 +143,16 @@ def as_matrix(
     if matrix.shape[-1] != (dim or matrix.shape[-1]):
         raise wrong(f"vectors of dimension {matrix.shape[-1]}, but {dim} before")
     with np.errstate(over="ignore"):
-        matrix = matrix.astype(dtype, copy=False)
+        matrix = round_to_bfloat16(matrix) if dtype == "bfloat16" else matrix.astype(dtype, copy=False)
     if not np.isfinite(matrix).all():
         raise wrong(f"a vector holds a number too large for {dtype}")
     return matrix[:, None] if layers is None else matrix
+
+
+def round_to_bfloat16(matrix: NDArray[Any]) -> NDArray[np.float32]:
+    """Return numbers that bfloat16 has, as float32: numpy does not know the type."""
+    rounded: NDArray[np.float32] = torch.from_numpy(matrix.astype(np.float32)).bfloat16().float().numpy()
+    return rounded
 
 
 def _to_arrays(vectors: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import itertools
+import logging as python_logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -77,7 +78,8 @@ def loading(spec: str, *, extra: str) -> Iterator[None]:
         from transformers.utils import logging
 
         logging.disable_progress_bar()  # the run shows its own
-        yield
+        with _silencing("huggingface_hub", "urllib3", "httpx"):  # each retry would be a line
+            yield
     except (ImportError, importlib.metadata.PackageNotFoundError) as error:
         if "accelerate" in str(error):
             raise _no_accelerate(spec) from None
@@ -93,6 +95,19 @@ def loading(spec: str, *, extra: str) -> Iterator[None]:
             raise _no_accelerate(spec) from error
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise ProbingError(f"encoder {spec!r} could not be loaded: {first}") from error
+
+
+@contextmanager
+def _silencing(*names: str) -> Iterator[None]:
+    """Let libraries log errors only."""
+    levels = {name: python_logging.getLogger(name).level for name in names}
+    for name in names:
+        python_logging.getLogger(name).setLevel(python_logging.ERROR)
+    try:
+        yield
+    finally:
+        for name, level in levels.items():
+            python_logging.getLogger(name).setLevel(level)
 
 
 def _no_accelerate(spec: str) -> ProbingError:

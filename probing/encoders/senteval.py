@@ -44,10 +44,15 @@ class DotDict(dict[str, Any]):
 def make_params(params: dict[str, Any]) -> DotDict:
     """Return SentEval's `params` with its defaults filled in."""
     filled = DotDict({"usepytorch": True, "seed": 1111, "batch_size": 128, "nhid": 0, "kfold": 5} | params)
-    filled.classifier = dict(params.get("classifier") or {"nhid": 0})
-    if "nhid" not in filled.classifier:
-        raise ProbingError("params['classifier'] must say how many hidden units there are, e.g. {'nhid': 0}")
+    filled.classifier = params.get("classifier") or {"nhid": 0}  # the user's own, which may change before it is used
+    check_classifier(filled.classifier)
     return filled
+
+
+def check_classifier(classifier: Mapping[str, Any]) -> None:
+    """Refuse settings of a classifier that do not say its size."""
+    if "nhid" not in classifier:
+        raise ProbingError("params['classifier'] must say how many hidden units there are, e.g. {'nhid': 0}")
 
 
 def make_recipe(target: str, options: EncoderOptions = DEFAULTS) -> Recipe:

@@ -25,7 +25,7 @@ from probing.encoders.blocks import Blocks, Rows
 from probing.storage import remove_folder, write_atomically, writing
 
 SECONDS_BETWEEN_SAVES = 2.0
-SAFETENSORS_DTYPES = {"float32": "F32", "float16": "F16"}
+SAFETENSORS_DTYPES = {"float32": "F32", "float16": "F16", "bfloat16": "BF16"}
 """Names of the types in safetensors files."""
 PROGRESS = "progress.json"
 
@@ -102,12 +102,12 @@ class VectorFiles:
 
     def read(self, rows: Rows) -> NDArray[Any]:
         """Return the vectors (n, layers, dim) of some rows that are written."""
-        layers = [np.frombuffer(self._read(layer, rows), self.dtype) for layer in range(len(self.names))]
+        layers = [_from_bytes(self._read(layer, rows), self.dtype) for layer in range(len(self.names))]
         return np.stack([layer.reshape(len(rows), self.dim) for layer in layers], 1)
 
     def _write(self, layer: int, rows: Rows, vectors: NDArray[Any]) -> int:
         """Write one layer of a block, and return its checksum."""
-        file, block, start = self._files[layer], memoryview(vectors[:, layer].tobytes()), 0
+        file, block, start = self._files[layer], memoryview(_to_bytes(vectors[:, layer], self.dtype)), 0
         for first, count in _find_runs(rows):
             file.seek(len(self._header()) + first * self._width)
             piece = block[start : start + count * self._width]
@@ -173,7 +173,7 @@ class VectorFiles:
 
     @property
     def _width(self) -> int:
-        return self.dim * np.dtype(self.dtype).itemsize
+        return self.dim * (4 if self.dtype == "float32" else 2)
 
     def _size(self) -> int:
         return self.blocks.total * self._width
@@ -191,6 +191,19 @@ class VectorFiles:
         text = json.dumps(tensors).encode()
         text += b" " * (-len(text) % 8)
         return len(text).to_bytes(8, "little") + text
+
+
+def _to_bytes(vectors: NDArray[Any], dtype: str) -> bytes:
+    """Return numbers as a file has them; numpy has no bfloat16, which is the upper half of float32."""
+    if dtype != "bfloat16":
+        return vectors.tobytes()
+    return (np.ascontiguousarray(vectors, np.float32).view(np.uint32) >> 16).astype(np.uint16).tobytes()
+
+
+def _from_bytes(content: bytes, dtype: str) -> NDArray[Any]:
+    if dtype != "bfloat16":
+        return np.frombuffer(content, dtype)
+    return (np.frombuffer(content, np.uint16).astype(np.uint32) << 16).view(np.float32)
 
 
 def _find_runs(rows: Rows) -> Iterator[tuple[int, int]]:

@@ -1,14 +1,15 @@
 """The scalar mix of an encoder's layers: one weight for each layer, learned for the task (Peters et al. 2018).
 
 The weights are a softmax of learned numbers, times a learned factor. They are learned with a linear classifier on the
-training split, on layers that have mean 0 and equal scale; the epoch that is best on dev gives them. The probe is then
-trained on the mixed vectors.
+training split, on layers that have mean 0 and equal scale; the epoch with the smallest loss on dev gives them. The probe
+is then trained on the mixed vectors.
 
 Shapes: S sentences, B of them in a batch, J layers, d the width of the vectors.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -20,7 +21,9 @@ from probing.probes.search import Vectors
 BATCH = 256
 EPOCHS = 20
 PATIENCE = 3
-LEARNING_RATE = 0.01
+LEARNING_RATE = 0.03
+MIN_STEPS = 50
+"""Smallest number of steps of an epoch: a small training split is passed over more often."""
 
 
 def mix(layers: Sequence[Tensor], weights: Sequence[float]) -> Tensor:
@@ -42,23 +45,25 @@ def learn_mix(train: Sequence[Vectors], dev: Sequence[Vectors], *, num_classes: 
     classifier = torch.zeros(num_classes, inputs_JSd.shape[2] + 1)
     parameters = [each.requires_grad_() for each in (numbers, factor, classifier)]
     means, squares = ([torch.zeros_like(each) for each in parameters] for _ in range(2))
-    best, best_weights, epochs_since, steps = -1.0, numbers.detach().clone(), 0, 0
+    best, best_weights, epochs_since, steps = math.inf, numbers.detach().clone(), 0, 0
+    passes = math.ceil(MIN_STEPS / math.ceil(len(labels) / BATCH))
 
     def score(layers_JBd: Tensor) -> Tensor:
         mixed_Bd = factor * torch.tensordot(numbers.softmax(0), layers_JBd, 1)
         return functional.linear(mixed_Bd, classifier[:, :-1], classifier[:, -1])
 
     for _ in range(EPOCHS):
-        for chosen in torch.randperm(len(labels), generator=generator).split(BATCH):
+        orders = [torch.randperm(len(labels), generator=generator) for _ in range(passes)]
+        for chosen in (batch for order in orders for batch in order.split(BATCH)):
             loss = functional.cross_entropy(score(inputs_JSd[:, chosen]), labels[chosen])
             gradients = list(torch.autograd.grad(loss, parameters))
             steps += 1
             _step(parameters, gradients, means, squares, steps)
         with torch.no_grad():
-            accuracy = float((score(dev_JSd).argmax(1) == dev_labels).float().mean())
+            dev_loss = float(functional.cross_entropy(score(dev_JSd), dev_labels))
         epochs_since += 1
-        if accuracy > best:
-            best, best_weights, epochs_since = accuracy, numbers.detach().clone(), 0
+        if dev_loss < best:
+            best, best_weights, epochs_since = dev_loss, numbers.detach().clone(), 0
         if epochs_since >= PATIENCE:
             break
     shares = best_weights.softmax(0) / scale.flatten()  # of the layers as they are

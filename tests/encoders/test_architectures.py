@@ -108,9 +108,11 @@ def test_sentences_longer_than_the_model_takes_are_cut(folder: Path) -> None:
 
 def test_no_special_tokens_a_prompt_and_prose(folder: Path) -> None:
     def encode(**options: Any) -> NDArray[Any]:
-        vectors: NDArray[Any] = find_encoder(f"huggingface:{folder}", EncoderOptions(**options)).load(CPU).encode(
-            [["ca", "n't", "a"]]
-        )[0, 0]
+        vectors: NDArray[Any] = (
+            find_encoder(f"huggingface:{folder}", EncoderOptions(**options))
+            .load(CPU)
+            .encode([["ca", "n't", "a"]])[0, 0]
+        )
         return vectors
 
     expected = compute(folder, number(folder, ["ca", "n't", "a"], special=False))[-1]

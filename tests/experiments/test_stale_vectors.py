@@ -246,7 +246,8 @@ def test_a_model_that_a_plug_in_loads(run: Run, write: Callable[[str, str], Path
 
 
 def test_a_senteval_script(run_here: Run, write: Callable[[str, str], Path]) -> None:
-    code = "import numpy as np\nfrom pathlib import Path\ndef prepare(params, samples):\n    params.weight = float(Path('vectors.txt').read_text())\n"
+    code = "import numpy as np\nfrom pathlib import Path\ndef prepare(params, samples):\n"
+    code += "    params.weight = float(Path('vectors.txt').read_text())\n"
     code += "def batcher(params, batch):\n    return np.array([[params.weight * len(s), s[0] == 'X'] for s in batch])\n"
     write("script.py", code)
     write("vectors.txt", "1.0")
@@ -257,7 +258,8 @@ def test_an_interrupted_embedding_is_not_continued_with_other_weights(
     run_here: Run, write: Callable[[str, str], Path], tmp_path: Path
 ) -> None:
     write("vectors.txt", "1.0")
-    code = "import os\nfrom pathlib import Path\nclass E:\n    calls = 0\n    def __init__(self): self.weight = float(Path('vectors.txt').read_text())\n"
+    code = "import os\nfrom pathlib import Path\nclass E:\n    calls = 0\n"
+    code += "    def __init__(self): self.weight = float(Path('vectors.txt').read_text())\n"
     code += "    def encode(self, sentences):\n        E.calls += 1\n"
     code += "        if E.calls == 3 and os.path.exists('stop'): raise RuntimeError('stopped')\n"
     code += "        return [[self.weight * len(tokens), tokens[0] == 'X'] for tokens in sentences]\n"
