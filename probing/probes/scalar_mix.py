@@ -1,8 +1,8 @@
 """The scalar mix of an encoder's layers: one weight for each layer, learned for the task (Peters et al. 2018).
 
 The weights are a softmax of learned numbers, times a learned factor. They are learned with a linear classifier on the
-training split, on layers that have mean 0 and equal scale; the epoch with the smallest loss on dev gives them. The probe
-is then trained on the mixed vectors.
+training split, on layers that have mean 0 and equal scale; the epoch with the smallest loss on dev gives them. The
+probe is then trained on the mixed vectors.
 
 Shapes: S sentences, B of them in a batch, J layers, d the width of the vectors.
 """
