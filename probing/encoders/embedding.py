@@ -68,10 +68,10 @@ def embed(
             entry.partial.rename(entry.folder)
 
 
-def check(entry: VectorEntry, recipe: Recipe, encoder: Any, task: Task, data: IndexedTask) -> None:
-    """Compare the vectors of a complete entry with those that the encoder gives now for some sentences."""
+def check(entry: VectorEntry, recipe: Recipe, encoder: Any, task: Task, data: IndexedTask) -> int:
+    """Compare the vectors of a complete entry with those that the encoder gives now; return of how many sentences."""
     if isinstance(encoder, PrecomputedVectors):  # the file's hash says enough
-        return
+        return 0
     prepared = _prepare(entry, recipe, encoder, task, data)
     blocks = Blocks.cut(data, getattr(encoder, "batch_size", None) or 1)
     rows = np.sort(choose_rows(blocks.order))
@@ -86,6 +86,7 @@ def check(entry: VectorEntry, recipe: Recipe, encoder: Any, task: Task, data: In
             "weights that compiled code reads. Compute them anew with --force, and give the encoder a version attribute"
         )
     warn(recipe.name, task, finding)
+    return len(rows)
 
 
 def _prepare(entry: VectorEntry, recipe: Recipe, encoder: Any, task: Task, data: IndexedTask) -> PreparedEncoder:

@@ -18,8 +18,6 @@ from probing.experiments.cells import Cell
 from probing.experiments.fitting import Probed
 from probing.tasks import load_task
 
-SENTENCES = 16
-
 
 @dataclass(slots=True, kw_only=True)
 class FrozenVectors:
@@ -72,16 +70,15 @@ class FrozenVectors:
         """Make the vectors of one encoder ready, task by task."""
         recipe = group[0][0]
         needed = [(cell, entry, self._is_needed(recipe, cell, entry)) for recipe, cell, entry in group]
-        encoder, checked = recipe.load(self.device), 0
+        encoder, checked = recipe.load(self.device), []
         for cell, entry, is_needed in needed:
             if is_needed:
                 self._embed(recipe, encoder, cell, entry)
             else:
-                check(entry, recipe, encoder, cell.task, load_task(cell.path))
-                checked += 1
-        if checked:
-            tasks = "" if checked == 1 else f" of each of {checked} tasks"
-            self.display.say(f"vectors of {recipe.label} from the cache, checked on {SENTENCES} sentences{tasks}")
+                checked.append(check(entry, recipe, encoder, cell.task, load_task(cell.path)))
+        if any(checked):
+            tasks = "" if len(checked) == 1 else f" of each of {len(checked)} tasks"
+            self.display.say(f"vectors of {recipe.label} from the cache, checked on {max(checked)} sentences{tasks}")
 
     def _is_needed(self, recipe: Recipe, cell: Cell, entry: VectorEntry) -> bool:
         """Return whether vectors have to be computed, and say why if they were there."""
