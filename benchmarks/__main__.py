@@ -20,7 +20,7 @@ from typing import Any
 import torch
 from rich.console import Console
 
-from benchmarks import corpus, epochs, growth, products, reporting, routing, running, translation
+from benchmarks import corpus, embedding, epochs, growth, products, reporting, routing, running, translation
 from benchmarks.measuring import CLOCKS, name_machine
 from probing.aggregators.implementation import describe
 
@@ -32,6 +32,7 @@ PARTS: dict[str, ModuleType] = {
     "growth": growth,
     "reporting": reporting,
     "corpus": corpus,
+    "embedding": embedding,
     "translation": translation,
 }
 RESULTS = Path(__file__).with_name("results.json")

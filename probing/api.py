@@ -129,6 +129,7 @@ def evaluate(
     layers: str | int | Sequence[int] = "last",
     pooling: str = "mean",
     texts: bool | None = None,
+    encoder_options: Mapping[str, Any] | None = None,
     probe: str = "mlp",
     data: str | Path | None = None,
     seeds: Seeds = 1,
@@ -146,8 +147,9 @@ def evaluate(
     `model` is an object with `encode`, a function, a transformers model with its tokenizer, a path, or a
     specification as of `probe run --encoder`. An object is identified by `name` and `version`; without a version
     its vectors and results are not kept. Models that take strings are recognised by their library or by the
-    annotation of `encode`; `texts` says it explicitly. `tasks` are names of tasks or "all", `seeds` a number of seeds
-    or a list of them.
+    annotation of `encode`; `texts` says it explicitly. `encoder_options` are options of a model that is named, such as
+    {"batch_size": 8, "prompt": "query: {text}"}: see `probe run --help`. `tasks` are names of tasks or "all", `seeds` a
+    number of seeds or a list of them.
     """
     options: dict[str, Any] = {"probe": probe, "controls": _list(controls), "baselines": baselines, "mdl": mdl}
     experiment_data = DataOptions(tasks=_list(tasks), data=None if data is None else str(check_path(data)))
@@ -159,11 +161,13 @@ def evaluate(
             raise ProbingError("version, tokenizer and texts go with an object. A path or specification has its own")
         spec = _find_spec(model)
         options["encoders"] = [f"{name}={spec}" if name else spec]
-        if spec.startswith("huggingface:"):
-            options |= {"layer": _spell_layer(layers), "pooling": pooling}
-        elif (layers, pooling) != ("last", "mean"):
-            raise ProbingError(f"layers and pooling go with a Hugging Face model. Got {spec}")
+        chosen = {"layer": _spell_layer(layers), "pooling": pooling}
+        defaults = {"layer": "last", "pooling": "mean"}
+        changed = {option: value for option, value in chosen.items() if value != defaults[option]}
+        options["encoder_options"] = {**changed, **(encoder_options or {})}
         return _run(Experiment(models=ModelOptions(**options), data=experiment_data, settings=settings), place, display)
+    if encoder_options:
+        raise ProbingError("encoder_options go with a path or specification. Set them on the object")
     from probing.encoders import forget_vectors, is_unversioned, make_object_recipe  # they import torch
 
     recipe = make_object_recipe(
@@ -283,9 +287,7 @@ def _list_seeds(seeds: Seeds) -> tuple[int, ...]:
 
 
 def _spell_layer(layers: str | int | Sequence[int]) -> str:
-    if not isinstance(layers, str | int):
-        raise ProbingError("of a model that is named by a path, layers is 'all', 'last' or a single number")
-    return str(layers)
+    return str(layers) if isinstance(layers, str | int) else ",".join(map(str, layers))
 
 
 def _spell_value(value: Any) -> str:

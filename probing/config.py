@@ -18,8 +18,10 @@ BACKENDS = ("loky", "ray", "dask")
 CONTROLS = ("random-labels", "random-encoder")
 """Controls that can be measured beside every model."""
 DEVICES = ("auto", "cpu", "cuda", "mps")
-DTYPES = ("float32", "float16")
+DTYPES = ("float32", "float16", "bfloat16")
 """Types in which frozen vectors can be kept."""
+MODEL_DTYPES = ("auto", "float32", "float16", "bfloat16")
+"""Types of a model's weights; auto means the one that it was saved in."""
 POOLINGS = ("mean", "cls", "max", "last")
 """Ways to make one vector of a transformer's tokens."""
 PROBES = ("mlp", "linear", "senteval", "senteval-mlp")

@@ -1,22 +1,22 @@
 """Imports of modules beside a plug-in's file or in the current folder, which come after everything that is installed.
 
-A plug-in's version covers the modules that it imports from beside it, because a change there changes the plug-in.
+A plug-in's version covers all code of its own, because a change there changes the plug-in.
 """
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import importlib
-import importlib.util
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
+
+from probing.plugin_sources import PluginSources
 
 SAFE_PATH = "PYTHONSAFEPATH"
 """Variable that keeps Python from importing modules of the current folder, which may be of unknown origin."""
@@ -39,23 +39,28 @@ class PluginFinder(MetaPathFinder):
             self.folders.append(folder)
         importlib.invalidate_caches()
 
-    def admit(self, plugin: Path) -> str:
-        """Make the modules beside a plug-in importable; return its version, a hash of its text and of those it imports.
+    def admit(self, plugin: Path, module: str = "") -> str:
+        """Return a plug-in's version: a hash of its text, of all modules of its own, and the versions of its libraries.
 
-        Imports by name count, at any depth; a module that has changed since it was imported is imported anew.
+        Unless it is a module with a name, the modules beside it become importable. A module that has changed since it
+        was imported is imported anew.
         """
-        self.add_folder(plugin.resolve().parent)
-        modules = self._list_modules(plugin)
-        hashes = {file: hash_code(file) for files in modules.values() for file in files}
+        folder = plugin.resolve().parent
+        if not module:
+            self.add_folder(folder)
+        sources = PluginSources.find(plugin, module if plugin.name == "__init__.py" else module.rpartition(".")[0])
+        self._refuse_doubles(folder, sources)
+        others = {name: file for name, file in sources.modules.items() if file != plugin}
+        hashes = {file: hash_code(file) for file in (*others.values(), plugin)}
         if any(self._hashes.get(file, sha256) != sha256 for file, sha256 in hashes.items()):
-            _forget(modules)
+            _forget({*others, module})
         self._hashes |= hashes
-        if not hashes:
-            return hash_code(plugin)
-        digest = hashlib.sha256(hash_code(plugin).encode())
-        for file, sha256 in sorted(hashes.items()):
-            digest.update(f"{file.relative_to(plugin.resolve().parent)}\0{sha256}\0".encode())
-        return digest.hexdigest()
+        named = {name: hashes[file] for name, file in others.items()}
+        return describe_code(hashes[plugin], named, sources.describe_libraries())
+
+    def is_admitted(self, file: Path) -> bool:
+        """Return whether a file is part of the version of a plug-in."""
+        return file in self._hashes or file.resolve() in self._hashes
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -68,45 +73,33 @@ class PluginFinder(MetaPathFinder):
                 return spec
         return None
 
-    def _list_modules(self, plugin: Path) -> dict[str, list[Path]]:
-        """Return the modules beside a plug-in that it imports, directly or through others, and their files."""
-        folder = plugin.resolve().parent
-        modules: dict[str, list[Path]] = {}
-        waiting = [plugin]
-        while waiting:
-            for name in _list_imports(waiting.pop()) - modules.keys():
-                package, module = folder / name, folder / f"{name}.py"
-                if (package.is_dir() or module.is_file()) and self._is_found_in(folder, name):
-                    modules[name] = [*package.rglob("*.py"), *([module] if module.is_file() else [])]
-                    waiting += modules[name]
-        return modules
-
-    def _is_found_in(self, folder: Path, name: str) -> bool:
-        if name not in sys.modules:
-            importlib.util.find_spec(name)  # records the folder if nothing else has the name
-        if name in self.found and self.found[name] != folder:
-            raise ImportError(
-                f"there is a module {name!r} in {folder} and another in {self.found[name]}, and Python imports "
-                "only one of a name. Rename one of them, or run the two apart"
-            )
-        return name in self.found
+    def _refuse_doubles(self, folder: Path, sources: PluginSources) -> None:
+        """Raise an error if a module beside the plug-in is hidden by one of the same name beside another plug-in."""
+        for name, place in self.found.items():
+            beside = (folder / name).is_dir() or (folder / f"{name}.py").is_file()
+            if beside and place != folder and any(each.partition(".")[0] == name for each in sources.modules):
+                raise ImportError(
+                    f"there is a module {name!r} in {folder} and another in {place}, and Python imports "
+                    "only one of a name. Rename one of them, or run the two apart"
+                )
 
 
-def _list_imports(file: Path) -> set[str]:
-    """Return the top-level modules that a file imports by name."""
-    try:
-        nodes = list(ast.walk(ast.parse(file.read_bytes())))
-    except (SyntaxError, ValueError):  # importing the file reports it
-        return set()
-    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
-    names += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level]
-    return {name.partition(".")[0] for name in names}
-
-
-def _forget(modules: Mapping[str, object]) -> None:
-    """Remove modules and their submodules, so that they are imported anew."""
-    for name in [name for name in sys.modules if name.partition(".")[0] in modules]:
+def _forget(modules: Set[str]) -> None:
+    """Remove modules, so that they are imported anew."""
+    for name in [name for name in sys.modules if name in modules]:
         del sys.modules[name]
+
+
+def describe_code(own: str, modules: Mapping[str, str], libraries: Sequence[str]) -> str:
+    """Return the version of code: the hash of its file if that is all, or else of everything together."""
+    if not modules and not libraries:
+        return own
+    digest = hashlib.sha256(own.encode())
+    for name, sha256 in sorted(modules.items()):
+        digest.update(f"{name}\0{sha256}\0".encode())
+    for library in libraries:
+        digest.update(f"{library}\0".encode())
+    return digest.hexdigest()
 
 
 def hash_code(path: Path) -> str:

@@ -5,6 +5,7 @@ Nothing is imported before it is named.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.metadata
 import importlib.util
@@ -17,6 +18,7 @@ from typing import Any
 
 from probing.errors import ProbingError, unknown
 from probing.plugin_imports import FINDER, hash_code
+from probing.plugin_sources import OWN_FOLDER, is_installed
 from probing.storage import check_path
 
 
@@ -66,8 +68,7 @@ class Registry:
             return Found(spec.lower(), builtin.label, _import_target(builtin.target), "built-in")
         for point in self._entry_points():
             if point.name == spec:
-                version = point.dist.version if point.dist else "unknown"
-                return Found(spec, spec, self._load(spec, point.load), version)
+                return Found(spec, spec, *self._load(spec, functools.partial(_load_point, point)))
         source, colon, attribute = spec.rpartition(":")
         if not colon:
             raise unknown(self.kind, spec, [*self.names(), "module:Name", "file.py:Name"])
@@ -77,8 +78,8 @@ class Registry:
                 raise ProbingError(f"{self.kind} {spec!r}: there is no file {source}")
             module, version = self._load(spec, lambda: import_file(path))
         else:
-            module = self._load(spec, lambda: _import_module(source))
-            version = hash_code(Path(module.__file__)) if getattr(module, "__file__", None) else "unknown"
+            FINDER.add_folder(Path.cwd())
+            module, version = self._load(spec, lambda: _import_module(source))
         if not hasattr(module, attribute):
             public = [name for name in vars(module) if not name.startswith("_")]
             raise ProbingError(f"{self.kind} {spec!r}: {unknown('name', attribute, public)}")
@@ -101,10 +102,37 @@ def _import_target(target: str) -> Any:
     return getattr(importlib.import_module(module), attribute)
 
 
-def _import_module(name: str) -> ModuleType:
-    """Import a module that is installed or in the current folder."""
-    FINDER.add_folder(Path.cwd())
-    return importlib.import_module(name)
+def _import_module(name: str) -> tuple[ModuleType, str]:
+    """Import a module that is installed or in the current folder; return it and its version."""
+    module = importlib.import_module(name)
+    file = getattr(module, "__file__", None)
+    if not file:
+        return module, "unknown"
+    if is_installed(Path(file)):
+        return module, hash_code(Path(file))
+    version = FINDER.admit(Path(file), name)
+    return importlib.import_module(name), version  # anew, if it has changed
+
+
+def _load_point(point: importlib.metadata.EntryPoint) -> tuple[Any, str]:
+    """Return what an entry point names, and the version of its distribution, with its code if that is editable."""
+    made = point.load()
+    version = point.dist.version if point.dist else "unknown"
+    file = getattr(sys.modules.get(point.module), "__file__", None)
+    if not file or is_installed(Path(file)) or _is_beside(point.dist, Path(file)):
+        return made, version
+    module, code = _import_module(point.module)
+    made = functools.reduce(getattr, point.attr.split("."), module) if point.attr else module
+    return made, f"{version}; {code}"
+
+
+def _is_beside(distribution: importlib.metadata.Distribution | None, file: Path) -> bool:
+    """Return whether a file lies where its distribution was installed to, which need not be site-packages."""
+    if not isinstance(distribution, importlib.metadata.PathDistribution):
+        return False
+    info = Path(str(distribution.locate_file("")))
+    has_info = any(info.glob("*.dist-info"))
+    return has_info and file.resolve().is_relative_to(info.resolve())
 
 
 def import_file(path: Path) -> tuple[ModuleType, str]:
@@ -124,6 +152,11 @@ def import_file(path: Path) -> tuple[ModuleType, str]:
         del sys.modules[name]
         raise
     return module, version
+
+
+def is_plugin_file(path: Path) -> bool:
+    """Return whether a file's content is part of a version already: it is installed, or a plug-in's own code."""
+    return is_installed(path) or FINDER.is_admitted(path) or path.resolve().is_relative_to(OWN_FOLDER)
 
 
 AGGREGATORS = Registry(

@@ -14,7 +14,7 @@ import torch
 
 import probing
 from probing.api import Figure, Results
-from probing.encoders.vector_cache import list_cached
+from probing.encoders.cached_vectors import list_cached
 from probing.errors import ProbingError
 from probing.results import Record, Store
 from tests.studies import make_settings
@@ -63,7 +63,7 @@ def test_without_a_version_nothing_is_kept_and_that_is_said(data: Path, capsys: 
     model = Lengths()
     for _ in range(2):
         probing.evaluate(model, tasks="Tense", data=data, probe="linear")
-    assert model.calls == 2
+    assert model.calls == 8
     assert list_cached() == []
     assert not Path("results").exists()
     said = " ".join(capsys.readouterr().err.split())
@@ -76,11 +76,11 @@ def test_with_a_version_it_is_found_again(data: Path, capsys: pytest.CaptureFixt
     options: dict[str, Any] = {"tasks": "Tense", "data": data, "probe": "linear", "name": "Mine", "results": "kept"}
     first = probing.evaluate(model, version="1", **options)
     again = probing.evaluate(model, version="1", **options)
-    assert model.calls == 1
+    assert model.calls == 4
     assert again.records == first.records
     assert "1 of 1 cells are already in kept" in " ".join(capsys.readouterr().err.split())
     assert probing.evaluate(model, version="2", **options).models == ["Mine"]
-    assert model.calls == 2
+    assert model.calls == 8
     assert Results.load("kept").models == ["Mine (version 1)", "Mine (version 2)"]
 
 
@@ -169,7 +169,10 @@ def test_a_damaged_record_is_a_warning(tmp_path: Path, make_record: Callable[...
         (lambda: probing.train("em", settings={"model.num_layer": 1}), "unknown setting 'model.num_layer'"),
         (lambda: probing.evaluate("mine.py"), "mine.py: name the encoder in the file, as mine.py:MyEncoder"),
         (lambda: probing.evaluate("length", version="1"), "version, tokenizer and texts go with an object"),
-        (lambda: probing.evaluate("length", layers="all"), "layers and pooling go with a Hugging Face model"),
+        (
+            lambda: probing.evaluate("length", layers="all"),
+            "--layer goes with --encoder huggingface:",
+        ),
         (lambda: probing.evaluate("length", probe="knn"), "unknown probe 'knn'"),
         (lambda: probing.evaluate(3), "encoder 'int': int is neither a function nor an object"),
         (lambda: Results([])["EM"], "results[MODEL, TASK] takes a model and a task. Got 'EM'"),

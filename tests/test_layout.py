@@ -18,7 +18,7 @@ OFFERING = (
 )
 """Packages of which other packages use only the names that their `__init__` offers."""
 FLAT = {
-    *("__init__", "__main__", "api", "config", "display", "errors", "plugin_imports", "registry", "senteval"),
+    *("__init__", "__main__", "api", "config", "display", "errors", "plugin_imports", "plugin_sources", "registry"),
     *("signals",),
 }
 """Modules that lie directly in probing/."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from probing import senteval
 from probing.errors import ProbingError
@@ -68,13 +69,13 @@ def test_the_classifier_is_what_params_say(
     task_path: str, task: str, hidden: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fitted: list[Any] = []
-    original = senteval.probes.fit
+    original = senteval.engine.probes.fit
 
     def spy(probe: Any, *splits: Any, **options: Any) -> Any:
         fitted.append((probe, options["seed"]))
         return original(probe, *splits, **options)
 
-    monkeypatch.setattr(senteval.probes, "fit", spy)
+    monkeypatch.setattr(senteval.engine.probes, "fit", spy)
     classifier = {"nhid": 50, "optim": "rmsprop", "batch_size": 16, "tenacity": 1, "epoch_size": 2, "max_epoch": 3}
     params = make_params(task_path, classifier=classifier | {"dropout": 0.2}, seed=7, nhid=3)
     senteval.engine.SE(params, batcher, prepare).eval(task)
@@ -131,7 +132,8 @@ def test_files_may_lie_in_the_task_path_itself(task_path: str) -> None:
     ("name", "text"),
     [
         ("MR", "'MR' is one of SentEval's downstream tasks; only its probing tasks are here: Length, WordContent, "),
-        (["Length", "STS14"], "'STS14' is one of SentEval's downstream tasks"),
+        (["STS14", "MR"], "'STS14' is one of SentEval's downstream tasks"),
+        (["STS14", "Lenght"], "unknown task 'Lenght'. Did you mean 'Length'?"),
         ("Lenght", "unknown task 'Lenght'. Did you mean 'Length'?"),
         ("Depth", "no file for task 'Depth': looked for "),
     ],
@@ -197,3 +199,91 @@ def test_dotdict() -> None:
     assert (params["b"], params.a, params.c, "c" in params) == (2, 1, None, False)
     del params.b
     assert params == {"a": 1}
+
+
+def test_downstream_tasks_of_a_list_are_left_out(task_path: str, caplog: pytest.LogCaptureFixture) -> None:
+    results = senteval.engine.SE(make_params(task_path), batcher, prepare).eval(["STS14", "Length", "MR"])
+    assert list(results) == ["Length"]
+    assert caplog.messages == ["left out: STS14, MR. Only SentEval's probing tasks are here"]
+
+
+@pytest.mark.parametrize(
+    ("usepytorch", "name", "regs"),
+    [
+        (True, "pytorch-MLP-nhid0-adam-bs8", ["reg:1e-05", "reg:0.0001", "reg:0.001", "reg:0.01"]),
+        (False, "sklearn-LogReg", ["reg:0.25", "reg:0.5", "reg:1", "reg:2", "reg:4", "reg:8"]),
+    ],
+)
+def test_progress_is_logged_as_senteval_does(
+    task_path: str, caplog: pytest.LogCaptureFixture, usepytorch: bool, name: str, regs: list[str]
+) -> None:
+    caplog.set_level("INFO")
+    scores = senteval.engine.SE(make_params(task_path, usepytorch=usepytorch), batcher, prepare).eval("Length")
+    loaded, embedding, embedded, training, tried, best, evaluating = caplog.messages
+    assert loaded == "Loaded 80 train - 20 dev - 30 test for Length"
+    assert (embedding, embedded) == ("Computing embeddings for train/dev/test", "Computed embeddings")
+    assert training == f"Training {name} with standard validation.."
+    assert [reg in tried for reg in regs] == [True] * len(regs)
+    assert best.startswith("Validation : best param found is reg = ")
+    assert best.endswith(f" with score {scores['devacc']}")
+    assert evaluating == "Evaluating..."
+
+
+def test_the_evaluation_is_what_senteval_has(task_path: str) -> None:
+    engine = senteval.engine.SE(make_params(task_path), batcher, prepare)
+    assert engine.evaluation is None
+    engine.eval("Length")
+    assert engine.evaluation is not None
+    assert (engine.evaluation.task, engine.evaluation.nclasses, engine.evaluation.seed) == ("Length", 2, 1111)
+    assert engine.evaluation.tok2label == {"NO": 0, "YES": 1}
+    assert {name: len(split["y"]) for name, split in engine.evaluation.task_data.items()} == {
+        "train": 80,
+        "dev": 20,
+        "test": 30,
+    }
+
+
+def test_the_classifier_is_read_when_eval_is_called(task_path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    params = make_params(task_path)
+    engine = senteval.engine.SE(params, batcher, prepare)
+    params["classifier"]["batch_size"] = 0
+    with pytest.raises(ProbingError, match="batch_size of SentEval's classifier must be a whole number from 1, not 0"):
+        engine.eval("Length")
+
+
+@pytest.mark.parametrize(
+    ("optim", "text"),
+    [
+        ("sgd", "optim 'sgd' needs a learning rate, e.g. sgd,lr=0.1"),
+        ("lion", "unknown optim 'lion'. Known: adam, "),
+        ("adam,lr", "optim 'adam,lr': 'lr' is not of the form key=number, e.g. lr=0.1"),
+    ],
+)
+def test_an_optimiser_that_senteval_would_refuse(task_path: str, optim: str, text: str) -> None:
+    params = make_params(task_path)
+    params["classifier"]["optim"] = optim
+    with pytest.raises(ProbingError) as error:
+        senteval.engine.SE(params, batcher, prepare).eval("Length")
+    assert str(error.value).startswith(text)
+
+
+def test_the_weight_decay_is_the_grids(task_path: str) -> None:
+    results = []
+    for optim in ("rmsprop", "rmsprop,weight_decay=0.5"):
+        params = make_params(task_path)
+        params["classifier"]["optim"] = optim
+        results.append(senteval.engine.SE(params, batcher, prepare).eval("Length"))
+    assert results[0] == results[1]
+
+
+def test_modules_can_be_imported_by_their_names() -> None:
+    from probing.senteval.engine import SE
+    from probing.senteval.utils import cosine, create_dictionary, dotdict, get_optimizer
+
+    assert SE is senteval.engine.SE is senteval.SE
+    assert dotdict is senteval.utils.dotdict
+    words, numbers = create_dictionary([["b", "a"], ["a"]])
+    assert words == ["<s>", "</s>", "<p>", "a", "b"]
+    assert numbers["a"] == 3
+    assert cosine([1, 0], [1, 1]) == pytest.approx(0.5**0.5)
+    assert get_optimizer("sgd,lr=0.1") == (torch.optim.SGD, {"lr": 0.1})

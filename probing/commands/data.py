@@ -226,3 +226,33 @@ def sample(count: int, seed: int, trees: bool, parallel: bool, task: str | None)
         return
     for sentence in generate(seed, count):
         click.echo(format_tree(sentence.tree) if trees and sentence.tree else " ".join(sentence.tokens))
+
+
+@data.command()
+@click.option("--task", required=True, help="Task by any of its names.")
+@options.DATA
+@click.option("-o", "--output", type=options.FILE, help="File to write. [default: print]")
+def export(
+    task: str, data: str | None, data_dir: Path | None, task_files: tuple[Path, ...], output: Path | None
+) -> None:
+    """Print the sentences of a task in the order of its file: vector i of `precomputed:` belongs to line i.
+
+    \b
+    probe data export --task Tense > sentences.txt
+    probe data export --task SeLen --data my_tasks/ --output sentences.txt
+    """
+    from probing.corpus.source import choose_source, own_files
+    from probing.storage import write_atomically
+    from probing.tasks import iterate_instances
+
+    source = own_files(task_files) if task_files else choose_source([task], data=data, data_dir=data_dir)
+    found = [path for one, path in source.files.items() if task.lower() in [name.lower() for name in one.spellings]]
+    if len(found) != 1:
+        names = ", ".join(one.name for one in source.files)
+        raise ProbingError(f"--task must be a single task of the files. Got {task!r}, and files for {names}")
+    lines = [" ".join(tokens) for _, _, tokens in iterate_instances(found[0])]
+    if output is None:
+        options.show("\n".join(lines))
+        return
+    write_atomically(output, "".join(f"{line}\n" for line in lines))
+    options.show(f"{as_one_line(str(output))}: {len(lines):,} sentences")

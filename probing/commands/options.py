@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from probing import registry
-from probing.config import BACKENDS, DEVICES, PRESETS
+from probing.config import BACKENDS, DEVICES, MODEL_DTYPES, POOLINGS, PRESETS
 from probing.errors import ProbingError, as_lines, as_one_line, escape_json
 from probing.registry import COMPARED
 from probing.storage import check_path
@@ -91,6 +91,19 @@ class Jobs(click.ParamType):
         return None if value in (None, "auto") else COUNT.convert(value, param, ctx)
 
 
+class SentencesAtATime(click.ParamType):
+    """A number of sentences, or `auto`."""
+
+    name = "N|auto"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | None:
+        if value in (None, "auto"):
+            return None
+        if not str(value).isdecimal() or not int(value):
+            raise ProbingError(f"--batch-size must be a number from 1, or auto. Got {value!r}")
+        return int(value)
+
+
 class Seeds(click.ParamType):
     """A number of seeds, counted from 0, or a list of them."""
 
@@ -146,6 +159,24 @@ AGGREGATORS = click.option(
     multiple=True,
     help=f"Aggregator: all ({join_names(COMPARED, 'and')}), {ONE_AGGREGATOR}. [default: all, unless --encoder]",
 )
+ENCODER_OPTIONS = together(
+    click.option("--layer", metavar="LAYERS", help="Layers: 3, -1, 0-6, 0,3,6, all, last, or mix. [default: last]"),
+    click.option("--pooling", metavar="|".join(POOLINGS), help="Pooling over the tokens. [default: mean]"),
+    click.option(
+        "--batch-size", type=SentencesAtATime(), metavar="N|auto", help="Sentences at a time; fewer if memory lacks."
+    ),
+    click.option(
+        "--model-dtype",
+        metavar="|".join(MODEL_DTYPES),
+        help="Type of the model's weights. [default: auto, as they were saved]",
+    ),
+    click.option("--device-map", metavar="auto", help="Spread a large model over all devices (needs accelerate)."),
+    click.option("--prompt", metavar="TEXT", help="Text around each sentence, which stands in for {text}."),
+    click.option("--no-special-tokens", is_flag=True, help="Leave out tokens such as [CLS] and </s>."),
+    click.option("--detokenise", is_flag=True, help="Write sentences as prose: can't for ca n't."),
+    click.option("--trust-remote-code", is_flag=True, help="Run Python code that comes with the model."),
+)
+"""Options of encoders that offer them; those of Hugging Face offer all."""
 SEEDS = together(
     click.option(
         "--seed", "single_seeds", multiple=True, type=int, help="Seed of a run. Can be repeated. [default: 0]"

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
 from probing.commands import options
-from probing.config import CONTROLS, DTYPES, POOLINGS, PROBES
+from probing.config import CONTROLS, DTYPES, PROBES
 from probing.errors import ProbingError
 
 
@@ -17,8 +18,7 @@ from probing.errors import ProbingError
 @options.TASKS
 @options.AGGREGATORS
 @click.option("--encoder", "encoders", multiple=True, metavar="SPEC", help="Encoder to probe: see `probe encoders`.")
-@click.option("--layer", metavar="0..n|all|last", help="Layer of a Hugging Face model to probe. [default: last]")
-@click.option("--pooling", metavar="|".join(POOLINGS), help="Pooling of a Hugging Face model. [default: mean]")
+@options.ENCODER_OPTIONS
 @click.option("--dtype", metavar="|".join(DTYPES), help="Type in which frozen vectors are kept. [default: float32]")
 @click.option(
     "--probe",
@@ -47,8 +47,6 @@ def run(
     tasks: tuple[str, ...],
     aggregators: tuple[str, ...],
     encoders: tuple[str, ...],
-    layer: str | None,
-    pooling: str | None,
     dtype: str | None,
     probe: str | None,
     fine_tune: bool,
@@ -76,6 +74,7 @@ def run(
     as_json: bool,
     quiet: bool,
     verbose: bool,
+    **encoder_options: Any,
 ) -> None:
     """Train and score one model per task, aggregator or encoder, and seed.
 
@@ -107,8 +106,7 @@ def run(
         models=ModelOptions(
             aggregators=aggregators,
             encoders=encoders,
-            layer=layer,
-            pooling=pooling,
+            encoder_options=encoder_options,
             dtype=dtype,
             probe=probe,
             fine_tune=fine_tune,

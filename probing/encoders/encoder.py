@@ -11,8 +11,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from probing.encoders.known_reads import KnownReads
 from probing.errors import ProbingError
 from probing.results import UNTRAINED
+from probing.tasks import Task
 
 
 @runtime_checkable
@@ -41,12 +43,23 @@ class Recipe:
     """Layers that `encode` returns as (n, layers, dim); None for an encoder that returns (n, dim)."""
     all_layers: tuple[int, ...] | None = None
     """All layers of the encoder."""
+    mixes: bool = False
+    """Whether the layers are one model, which learns their weights, and not a model each."""
     load: Callable[[torch.device], Any]
     """Return an `Encoder`, or `PrecomputedVectors`."""
     load_untrained: Callable[[torch.device, int], Any] | None = None
     """Function that loads the same architecture with weights drawn from a seed; None if that is impossible."""
     weights_seed: int | None = None
     """Seed of untrained weights."""
+    covers: Callable[[Task], bool] = lambda task: True
+    """Function that says whether there are vectors of a task."""
+    reads: KnownReads | None = None
+    """Files that the encoder was seen to read; None if the version covers them."""
+
+    @property
+    def full_version(self) -> str:
+        """The version, with that of the files that the encoder reads."""
+        return self.version + (self.reads.describe() if self.reads is not None else "")
 
     def untrained(self, seed: int) -> Recipe:
         """Return the recipe of the same architecture before its training.
@@ -130,10 +143,16 @@ def as_matrix(
     if matrix.shape[-1] != (dim or matrix.shape[-1]):
         raise wrong(f"vectors of dimension {matrix.shape[-1]}, but {dim} before")
     with np.errstate(over="ignore"):
-        matrix = matrix.astype(dtype, copy=False)
+        matrix = round_to_bfloat16(matrix) if dtype == "bfloat16" else matrix.astype(dtype, copy=False)
     if not np.isfinite(matrix).all():
         raise wrong(f"a vector holds a number too large for {dtype}")
     return matrix[:, None] if layers is None else matrix
+
+
+def round_to_bfloat16(matrix: NDArray[Any]) -> NDArray[np.float32]:
+    """Return numbers that bfloat16 has, as float32: numpy does not know the type."""
+    rounded: NDArray[np.float32] = torch.from_numpy(matrix.astype(np.float32)).bfloat16().float().numpy()
+    return rounded
 
 
 def _to_arrays(vectors: Any) -> Any:

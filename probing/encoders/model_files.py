@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import itertools
+import logging as python_logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,7 @@ import torch
 from torch import nn
 
 from probing.errors import ProbingError
-from probing.storage import hash_file
+from probing.storage import hash_large_file
 
 
 def short_name(target: str) -> str:
@@ -34,7 +35,7 @@ def describe_version(spec: str, target: str) -> str:
         return find_on_hub(spec, [target], ["config.json"])[1]
     digest = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        digest.update(f"{path.relative_to(folder)}\0{hash_file(path)[0]}\0".encode())
+        digest.update(f"{path.relative_to(folder)}\0{hash_large_file(path)}\0".encode())
     return digest.hexdigest()
 
 
@@ -77,14 +78,40 @@ def loading(spec: str, *, extra: str) -> Iterator[None]:
         from transformers.utils import logging
 
         logging.disable_progress_bar()  # the run shows its own
-        yield
+        with _silencing("huggingface_hub", "urllib3", "httpx"):  # each retry would be a line
+            yield
     except (ImportError, importlib.metadata.PackageNotFoundError) as error:
+        if "accelerate" in str(error):
+            raise _no_accelerate(spec) from None
         raise ProbingError(
             f"encoder {spec!r} needs a library that is not installed ({error}). Run: pip install 'probing[{extra}]'"
         ) from None
     except (OSError, ValueError, KeyError, RuntimeError) as error:
+        if "custom code" in str(error) or "trust_remote_code" in str(error):
+            raise ProbingError(
+                f"encoder {spec!r} needs code of its own to be run. Give --trust-remote-code if you trust it"
+            ) from error
+        if "accelerate" in str(error):
+            raise _no_accelerate(spec) from error
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise ProbingError(f"encoder {spec!r} could not be loaded: {first}") from error
+
+
+@contextmanager
+def _silencing(*names: str) -> Iterator[None]:
+    """Let libraries log errors only."""
+    levels = {name: python_logging.getLogger(name).level for name in names}
+    for name in names:
+        python_logging.getLogger(name).setLevel(python_logging.ERROR)
+    try:
+        yield
+    finally:
+        for name, level in levels.items():
+            python_logging.getLogger(name).setLevel(level)
+
+
+def _no_accelerate(spec: str) -> ProbingError:
+    return ProbingError(f"encoder {spec!r}: --device-map needs a library that is not installed: pip install accelerate")
 
 
 def draw_weights(spec: str, model: nn.Module, seed: int) -> None:

@@ -18,7 +18,9 @@ from typing import Any
 import torch
 
 from probing.encoders.encoder import Encoder, Recipe, list_parameters, no_untrained_form
-from probing.encoders.huggingface import HuggingFaceEncoder, check_options, choose_layers, count_layers
+from probing.encoders.huggingface import HuggingFaceEncoder, ModelSettings
+from probing.encoders.layers import MIX, check_layer, choose_layers, count_layers
+from probing.encoders.options import EncoderOptions
 from probing.errors import ProbingError
 from probing.model import call_factory
 
@@ -36,6 +38,8 @@ class FunctionEncoder:
     texts: bool = True
     preparation: Callable[..., Any] | None = None
     """Function that is called with all sentences of a task first."""
+    spell: Callable[[list[str]], str] = " ".join
+    """Function that makes a text of tokens."""
 
     def prepare(self, sentences: list[list[str]]) -> None:
         if self.preparation is not None:
@@ -45,7 +49,7 @@ class FunctionEncoder:
         return self.function(self._spell(sentences))
 
     def _spell(self, sentences: list[list[str]]) -> list[list[str]] | list[str]:
-        return [" ".join(tokens) for tokens in sentences] if self.texts else sentences
+        return [self.spell(tokens) for tokens in sentences] if self.texts else sentences
 
 
 def make_recipe(
@@ -116,7 +120,7 @@ def _adapt(name: str, model: Any, texts: bool | None) -> Encoder:
     if _comes_from(model, "sentence_transformers"):
         return FunctionEncoder(partial(function, show_progress_bar=False, convert_to_numpy=True))
     if texts is None:
-        texts = _takes_strings(function)
+        texts = takes_strings(function)
     preparation = None if function is model else getattr(model, "prepare", None)
     return FunctionEncoder(function, texts, preparation) if texts or function is model else model
 
@@ -148,7 +152,7 @@ def _call_mteb(function: Callable[..., Any]) -> Callable[[list[str]], Any]:
     return encode
 
 
-def _takes_strings(function: Callable[..., Any]) -> bool:
+def takes_strings(function: Callable[..., Any]) -> bool:
     """Return whether the first parameter is annotated as a string or a list of strings."""
     first = list_parameters(function)[:1]
     try:
@@ -191,14 +195,15 @@ def _make_transformers_recipe(
     if not hasattr(model, "config"):
         raise ProbingError(f"encoder {name!r}: {type(model).__name__} is not a transformers model")
     num_layers = count_layers(model.config)
-    wanted = [layers] if isinstance(layers, str | int) else list(layers)
-    for layer in wanted:
-        check_options(str(layer), pooling)
-    chosen = tuple(number for layer in wanted for number in choose_layers(name, str(layer), num_layers))
+    wanted = str(layers) if isinstance(layers, str | int) else ",".join(map(str, layers))
+    check_layer(wanted)
+    settings = ModelSettings.choose(EncoderOptions(pooling=pooling))
+    chosen = choose_layers(name, wanted, num_layers)
     return Recipe(
-        settings={"pooling": pooling},
+        settings=settings.describe(str(model.dtype).removeprefix("torch.")),
         layers=chosen,
         all_layers=choose_layers(name, "all", num_layers),
-        load=lambda device: HuggingFaceEncoder(model, copy.deepcopy(tokenizer), chosen, pooling, device),
+        mixes=wanted == MIX,
+        load=lambda device: HuggingFaceEncoder(model, copy.deepcopy(tokenizer), chosen, settings, device),
         **facts,
     )

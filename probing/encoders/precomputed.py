@@ -8,26 +8,28 @@ from pathlib import Path
 
 from probing.encoders.array_files import ENDINGS, StoredArray, find_array, list_arrays
 from probing.encoders.encoder import Recipe
+from probing.encoders.options import DEFAULTS, EncoderOptions
 from probing.errors import ProbingError
-from probing.storage import cache_folder, check_path, hash_file
+from probing.storage import cache_folder, check_path, hash_large_file
 from probing.tasks import Task, is_spelling
 
 MAX_DIM = 1 << 16
 """Largest dimension of a vector: more is no encoder's, and would take unbounded memory."""
 
 
-def make_recipe(target: str) -> Recipe:
+def make_recipe(target: str, options: EncoderOptions = DEFAULTS) -> Recipe:
     """Return the recipe of a file of vectors."""
     path = check_path(target)
     if path.suffix not in ENDINGS:
         raise ProbingError(f"encoder 'precomputed:{target}': expected a file that ends in {', '.join(ENDINGS)}")
     if not path.is_file():
         raise ProbingError(f"encoder 'precomputed:{target}': there is no file {target}")
-    sha256, _ = hash_file(path)
+    sha256 = hash_large_file(path)
     return Recipe(
         name=f"precomputed:{path.name}",
         label=path.stem,
         version=sha256,
+        covers=lambda task: PrecomputedVectors(path).covers(task),
         load=lambda device: PrecomputedVectors(path, version=sha256),
     )
 
@@ -40,6 +42,14 @@ class PrecomputedVectors:
         self.names = list_arrays(path)
         self.only_for: str | None = None
 
+    def covers(self, task: Task) -> bool:
+        """Return whether there is an array for a task; one without a task's name may be any task's."""
+        return (len(self.names) == 1 and not is_spelling(self.names[0])) or bool(self._list_named(task))
+
+    def _list_named(self, task: Task) -> list[str]:
+        spellings = {spelling.lower() for spelling in task.spellings}
+        return [name for name in self.names if name.lower() in spellings]
+
     def find(self, task: Task) -> StoredArray:
         """Return the vectors of all lines of a task file, in its order; they are not read yet."""
         array = find_array(self.path, self._find_name(task))
@@ -51,8 +61,7 @@ class PrecomputedVectors:
         return array
 
     def _find_name(self, task: Task) -> str:
-        spellings = {spelling.lower() for spelling in task.spellings}
-        found = [name for name in self.names if name.lower() in spellings]
+        found = self._list_named(task)
         if not found and len(self.names) == 1 and not is_spelling(self.names[0]) and self._is_free_for(task):
             found = self.names
         if len(found) != 1:

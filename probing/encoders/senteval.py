@@ -17,8 +17,12 @@ from typing import Any
 import numpy as np
 
 from probing.encoders.encoder import Recipe
+from probing.encoders.known_reads import KnownReads
+from probing.encoders.options import DEFAULTS, EncoderOptions
+from probing.encoders.plugins import tell_version
 from probing.errors import ProbingError
 from probing.registry import import_file
+from probing.storage import watching
 from probing.tasks import Task
 
 
@@ -40,19 +44,24 @@ class DotDict(dict[str, Any]):
 def make_params(params: dict[str, Any]) -> DotDict:
     """Return SentEval's `params` with its defaults filled in."""
     filled = DotDict({"usepytorch": True, "seed": 1111, "batch_size": 128, "nhid": 0, "kfold": 5} | params)
-    filled.classifier = dict(params.get("classifier") or {"nhid": 0})
-    if "nhid" not in filled.classifier:
-        raise ProbingError("params['classifier'] must say how many hidden units there are, e.g. {'nhid': 0}")
+    filled.classifier = params.get("classifier") or {"nhid": 0}  # the user's own, which may change before it is used
+    check_classifier(filled.classifier)
     return filled
 
 
-def make_recipe(target: str) -> Recipe:
+def check_classifier(classifier: Mapping[str, Any]) -> None:
+    """Refuse settings of a classifier that do not say its size."""
+    if "nhid" not in classifier:
+        raise ProbingError("params['classifier'] must say how many hidden units there are, e.g. {'nhid': 0}")
+
+
+def make_recipe(target: str, options: EncoderOptions = DEFAULTS) -> Recipe:
     """Return the recipe of a script; it is imported here, so that its errors are known before a run."""
     path = Path(target)
     spec = f"senteval:{target}"
     if not path.is_file():
         raise ProbingError(f"encoder {spec!r}: there is no file {target}")
-    with _stand_in():
+    with _stand_in(), watching() as opened:
         try:
             script, version = import_file(path)
         except (Exception, SystemExit) as error:
@@ -62,19 +71,28 @@ def make_recipe(target: str) -> Recipe:
         raise ProbingError(f"encoder {spec!r}: the file has no function batcher(params, batch)")
     globals_of_params = (vars(script).get(name) for name in ("params_senteval", "params"))
     settings: Mapping[str, Any] = next((found for found in globals_of_params if isinstance(found, Mapping)), {})
+    if (own := tell_version(spec, script)) is not None:
+        version = f"{version}; version {own}"
+    reads = KnownReads(encoder=spec, version=version)
+    reads.add(opened.list_read())
     return Recipe(
         name=f"senteval:{path.name}",
         label=path.stem,
         version=version,
+        reads=reads,
         load=lambda device: BatcherEncoder(batcher, getattr(script, "prepare", None), dict(settings)),
     )
 
 
 class BatcherEncoder:
-    """Calls a SentEval batcher on batches of the size that its params state."""
+    """Calls a SentEval batcher on batches of the size that its params state, from short to long sentences."""
 
     def __init__(self, batcher: Callable[..., Any], prepare: Callable[..., Any] | None, params: dict[str, Any]) -> None:
         self.batcher, self.prepare_params, self.params = batcher, prepare, make_params(params)
+
+    @property
+    def batch_size(self) -> int:
+        return int(self.params.batch_size)
 
     def begin(self, task: Task) -> None:
         """Set the current task, as SentEval does before it calls `prepare`."""

@@ -15,6 +15,7 @@ from probing.execution import Leases
 from probing.storage import (
     CHECKPOINTS,
     EXPLAINED,
+    FILES,
     KERNELS,
     PARALLEL,
     PARSES,
@@ -30,6 +31,7 @@ from probing.storage import (
 )
 
 CACHED = {
+    FILES: "what is known of the files that encoders read",
     EXPLAINED: "model of an explanation",
     SHIPPED: "file of a run on a cluster",
     KERNELS: "compiled library",

@@ -14,13 +14,15 @@ from torch import Tensor, nn
 
 from probing import probes
 from probing.config import Config, TrainingConfig
-from probing.encoders import VectorEntry, build_fine_tuned, find_trainable
+from probing.encoders import MIX, VectorEntry, build_fine_tuned, find_trainable
 from probing.model import Classifier, build_classifier
 from probing.probes import LARGEST, Vectors, describe_candidates, get_probe
 from probing.registry import AGGREGATORS, Found
 from probing.tasks import SPLITS, IndexedTask, Integers, PackedSplit, Subset, Subsets
 from probing.training import Checkpoint, Classification, Progress, TrainingOutcome, encode_once, score_batches, train
 
+Layer = int | str | None
+"""A layer of an encoder, the learned mix of all, or None for an encoder without layers."""
 PLUGIN = "plug-in"
 """Role of a plug-in's file among the files of a cell."""
 
@@ -154,7 +156,7 @@ class Probed:
 
     probe: str
     vectors: VectorEntry
-    layer: int | None
+    layer: Layer
 
     @property
     def settings(self) -> dict[str, dict[str, Any]]:
@@ -168,17 +170,41 @@ class Probed:
             scaling["largest"] = LARGEST
         return {"encoder": encoder, "probe": {"probe": probe.name, **scaling}}
 
+    @property
+    def _layers(self) -> list[int | None]:
+        """The layers whose vectors are read."""
+        if self.layer == MIX:
+            return list(self.vectors.about["layers"])
+        assert not isinstance(self.layer, str)
+        return [self.layer]
+
     def files(self) -> dict[str, Path]:
-        """Return the file of the vectors."""
-        return {"vectors": self.vectors.file(self.layer)}
+        """Return the files of the vectors."""
+        found = {f"vectors {layer}": self.vectors.file(layer) for layer in self._layers}
+        return found if self.layer == MIX else {"vectors": self.vectors.file(self._layers[0])}
 
     def moved(self, files: Mapping[str, Path]) -> Probed:
-        """Return the same method with the vectors' file at another place."""
-        return dataclasses.replace(self, vectors=dataclasses.replace(self.vectors, folder=files["vectors"].parent))
+        """Return the same method with the vectors' files at other places."""
+        places = {path.name: path for role, path in files.items() if role.startswith("vectors")}
+        return dataclasses.replace(self, vectors=dataclasses.replace(self.vectors, places=places))
+
+    def _open(self, job: Job) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """Return the vectors, and the learned weights of their layers if they are a mix."""
+        opened = [self.vectors.open(layer) for layer in self._layers]
+        if self.layer != MIX:
+            return opened[0], {}
+        subsets = [job.subsets[split] for split in ("tr", "va")]
+        weights = probes.learn_mix(
+            *([Vectors.build(layer[each.split], each.labels, each.rows) for layer in opened] for each in subsets),
+            num_classes=len(job.task.labels),
+            seed=job.seed,
+        )
+        mixed = {split: probes.mix([layer[split] for layer in opened], weights) for split in SPLITS}
+        return mixed, {"layer_weights": [round(weight, 6) for weight in weights]}
 
     def fit(self, job: Job) -> FittedModel:
         """Train the probe's whole grid and keep the configuration that is best on dev."""
-        vectors = self.vectors.open(self.layer)
+        vectors, learned = self._open(job)
 
         def take(subset: Subset) -> Vectors:
             return Vectors.build(vectors[subset.split], subset.labels, subset.rows)
@@ -199,7 +225,7 @@ class Probed:
             lambda subset: fitted.scores(vectors[subset.split], subset.rows),
             parameters=fitted.parameters,
             vocabulary_size=0,
-            configurations=describe_candidates([chosen, *others]),
+            configurations=[item | learned for item in describe_candidates([chosen, *others])],
         )
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cache, partial
 
 from probing.config import CONTROLS, DTYPES, Config
-from probing.encoders import Recipe, VectorEntry, find_recipes, find_trainable
+from probing.encoders import MIX, EncoderOptions, Recipe, VectorEntry, find_recipes, find_trainable, spell
 from probing.errors import ProbingError, unknown
-from probing.experiments.fitting import FineTuned, Method, Probed, Trained
+from probing.experiments.fitting import FineTuned, Layer, Method, Probed, Trained
 from probing.experiments.options import ModelOptions
 from probing.probes import get_probe
 from probing.registry import AGGREGATORS, COMPARED
@@ -80,13 +80,9 @@ def _trained(spec: str) -> TestedModel:
 
 def find_encoders(options: ModelOptions) -> list[TestedModel]:
     """Return the models of the encoders that are named: one each, or one for each layer."""
-    frozen_only = {
-        "--layer": options.layer,
-        "--pooling": options.pooling,
-        "--dtype": options.dtype,
-        "--probe": options.probe,
-    }
-    given = [option for option, value in frozen_only.items() if value is not None]
+    encoder_options = EncoderOptions(**options.encoder_options)
+    frozen_only = {**encoder_options.given, "dtype": options.dtype, "probe": options.probe}
+    given = [spell(option) for option, value in frozen_only.items() if value is not None]
     if not (options.encoders or options.recipes) and (given or options.fine_tune):
         option = "--fine-tune" if options.fine_tune else given[0]
         raise ProbingError(f"{option} goes with --encoder: see `probe encoders`")
@@ -94,7 +90,7 @@ def find_encoders(options: ModelOptions) -> list[TestedModel]:
         raise ProbingError(f"{given[0]} is for frozen encoders and does not go with --fine-tune")
     if options.fine_tune:
         return [_fine_tuned(spec) for spec in dict.fromkeys(options.encoders)]
-    recipes = find_recipes(options.encoders, layer=options.layer, pooling=options.pooling) if options.encoders else []
+    recipes = find_recipes(options.encoders, encoder_options) if options.encoders else []
     if options.dtype is not None and options.dtype not in DTYPES:
         raise unknown("dtype", options.dtype, DTYPES)
     probe = get_probe(options.probe or "mlp").name
@@ -113,20 +109,23 @@ def _fine_tuned(spec: str) -> TestedModel:
 def _probed(recipe: Recipe, probe: str, dtype: str) -> Iterator[TestedModel]:
     draw = cache(recipe.untrained)  # a seed's encoder serves all tasks and layers
 
-    def make_model(identity: ModelIdentity, layer: int | None, find_recipe: Callable[[int], Recipe]) -> TestedModel:
+    def make_model(identity: ModelIdentity, layer: Layer, find_recipe: Callable[[int], Recipe]) -> TestedModel:
         def method(task: IndexedTask, config: Config, seed: int) -> Probed:
             return Probed(probe, VectorEntry.build(find_recipe(seed), task, dtype), layer)
 
         return TestedModel(identity, method, find_recipe)
 
-    def make_untrained(identity: ModelIdentity, layer: int | None) -> TestedModel:
+    def make_untrained(identity: ModelIdentity, layer: Layer) -> TestedModel:
         draw(0)  # an encoder without an untrained form is an error before anything is run
         return make_model(identity.variant(UNTRAINED), layer, draw)
 
-    for layer in recipe.layers or (None,):
+    layers: Sequence[Layer] = (MIX,) if recipe.mixes else recipe.layers or (None,)
+    for layer in layers:
         name, label = recipe.name, recipe.label
-        if layer is not None:
+        if isinstance(layer, int):
             name, label = f"{name} layer {layer:02d}", f"{label} layer {layer}"
+        elif layer is not None:
+            name, label = f"{name} {layer}", f"{label} {layer}"
         identity = ModelIdentity(name=name, label=label, version=recipe.version)
         model = make_model(identity, layer, lambda seed: recipe)
         yield dataclasses.replace(model, untrained=partial(make_untrained, identity, layer))

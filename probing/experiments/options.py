@@ -5,10 +5,10 @@ The command line and Python callers make the same dataclasses; nothing here impo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from probing.errors import ProbingError
 
@@ -28,8 +28,9 @@ class ModelOptions:
     """Specifications of encoders to probe."""
     recipes: Sequence[Recipe] = ()
     """Encoders to probe that no specification names, such as objects of a Python program."""
-    layer: str | None = None
-    pooling: str | None = None
+    encoder_options: Mapping[str, Any] = field(default_factory=dict)
+    """Options of encoders that offer them: layer, pooling, batch_size, model_dtype, device_map, prompt,
+    no_special_tokens, detokenise and trust_remote_code."""
     dtype: str | None = None
     """Type in which frozen vectors are kept."""
     probe: str | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from probing.encoders import Recipe
 from probing.execution import AnyWork
 from probing.experiments.cells import Cell
 from probing.experiments.fitting import Probed
-from probing.experiments.models import choose_measures, choose_models
+from probing.experiments.models import TestedModel, choose_measures, choose_models
 from probing.experiments.options import DataOptions, Experiment
 from probing.results import CellIdentity, DataIdentity
 from probing.tasks import IndexedTask, Task, load_task
@@ -56,9 +57,12 @@ def plan_cells(experiment: Experiment, device: str, display: Display) -> Planned
         config = resolve_config(preset, config_file=settings.config_file, settings=settings.settings)
         loaded = {task: _load(path, display) for task, path in source.files.items()}
         display.say(f"data: {source.name} ({source.reason}); preset: {preset}; device: {chosen_device}")
+        covered = _choose_covered(models, list(loaded), experiment.data, display)
         for task, data in loaded.items():
             data_identity = _identify_data(source, task, data, display)
             for measure, model, seed in itertools.product(measures, models, dict.fromkeys(seeds)):
+                if task.name not in covered[model.identity.name]:
+                    continue
                 method = model.method(data, config, seed)
                 identity = CellIdentity(
                     task=task.name,
@@ -75,6 +79,22 @@ def plan_cells(experiment: Experiment, device: str, display: Display) -> Planned
                     recipes[method.vectors.folder] = model.recipe(seed)
     cells.sort(key=lambda cell: seeds.index(cell.identity.seed))
     return PlannedCells(cells, recipes, chosen_device)
+
+
+def _choose_covered(
+    models: Sequence[TestedModel], tasks: Sequence[Task], options: DataOptions, display: Display
+) -> dict[str, list[str]]:
+    """Return the tasks of each model: all that were named, or of all tasks those that it has vectors of."""
+    everything = "all" in (options.tasks or ["all"])
+    chosen = {}
+    for model in models:
+        names = [task.name for task in tasks]
+        covers = None if model.recipe is None or not everything else model.recipe(0).covers
+        found = [task.name for task in tasks if covers is None or covers(task)]
+        if found and len(found) < len(names):
+            display.say(f"{model.identity.label} has vectors of {', '.join(found)}; other tasks are left out")
+        chosen[model.identity.name] = found or names
+    return chosen
 
 
 def _choose_sources(options: DataOptions) -> list[Source]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -18,7 +17,6 @@ from msgspec import structs
 
 from probing.aggregators import describe_routing
 from probing.display import Display, Status, format_seconds
-from probing.encoders import Recipe, VectorEntry, embed
 from probing.errors import ProbingError
 from probing.execution import (
     AnyWork,
@@ -36,11 +34,11 @@ from probing.experiments.cells import Cell, run_cell
 from probing.experiments.cleanup import sweep_leftovers
 from probing.experiments.estimates import RunPlan, make_plan, try_out
 from probing.experiments.fitting import Probed, Trained
+from probing.experiments.frozen_vectors import FrozenVectors
 from probing.experiments.options import Experiment, Place
 from probing.experiments.planning import PlannedCells, plan_cells, take_shard
 from probing.results import Record, Store, find_record
 from probing.storage import resolve_path
-from probing.tasks import load_task
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +71,24 @@ class Prepared(Generic[AnyWork]):
 def run(experiment: Experiment, place: Place, display: Display) -> Summary:
     """Train and score the models of an experiment; cells that are recorded already are skipped."""
     with display.listening(), writable(place.results):
-        planned, ready = _prepare(experiment, place, display)
+        planned = _plan(experiment, place, display)
+        vectors = FrozenVectors(recipes=planned.recipes, device=planned.device, display=display, force=place.force)
+        vectors.meet(planned.cells)
+        cells = vectors.identify(planned.cells)
+        ready = prepare_cells(cells, planned.device, place, display)
         sweep_before(place.results, display)
-        rename_models(planned.cells, ready.store)
-        _embed([item.work for item in ready.waiting], planned.recipes, planned.device, display)
+        rename_models(cells, ready.store)
+        vectors.provide(item.work for item in ready.waiting)
         return execute_cells(ready, run_cell, display, describe_record, _describe_routing)
 
 
 def plan(experiment: Experiment, place: Place, display: Display) -> RunPlan:
     """Return the cells that `run` would run with the same options, and an estimate of the time."""
     with display.listening():
-        return plan_run(_prepare(experiment, place, display)[1], run_cell, display, _can_be_tried)
+        planned = _plan(experiment, place, display)
+        vectors = FrozenVectors(recipes=planned.recipes, device=planned.device, display=display)
+        ready = prepare_cells(vectors.identify(planned.cells), planned.device, place, display)
+        return plan_run(ready, run_cell, display, _can_be_tried)
 
 
 def plan_run(
@@ -112,12 +117,11 @@ def _can_be_tried(cell: Cell) -> bool:
     return not isinstance(cell.method, Probed) or cell.method.vectors.is_complete
 
 
-def _prepare(experiment: Experiment, place: Place, display: Display) -> tuple[PlannedCells, Prepared[Cell]]:
-    """Return the cells, those of them that are to be run, and the backend."""
+def _plan(experiment: Experiment, place: Place, display: Display) -> PlannedCells:
+    """Return the cells of a run, or of a shard of it."""
     check_place(place)
     planned = plan_cells(experiment, place.device, display)
-    planned = dataclasses.replace(planned, cells=take_shard(planned.cells, place.shard))
-    return planned, prepare_cells(planned.cells, planned.device, place, display)
+    return dataclasses.replace(planned, cells=take_shard(planned.cells, place.shard))
 
 
 def check_place(place: Place) -> None:
@@ -152,35 +156,6 @@ def rename_models(cells: Sequence[Any], store: Store) -> None:
         record = find_record(cell.record_path(store.folder), cell.key)
         if record is not None and record.identity.model.label != cell.identity.model.label:
             store.save(structs.replace(record, identity=cell.identity))
-
-
-def _embed(waiting: Sequence[Cell], recipes: dict[Path, Recipe], device: torch.device, display: Display) -> None:
-    """Compute the frozen vectors that cells need; each encoder is loaded once, for all its tasks."""
-    missing: dict[int, dict[Path, tuple[Recipe, Cell, VectorEntry]]] = {}
-    for cell in {cell.method.vectors.folder: cell for cell in waiting if isinstance(cell.method, Probed)}.values():
-        assert isinstance(cell.method, Probed)
-        entry = cell.method.vectors
-        recipe = recipes[entry.folder]
-        damaged = entry.find_damaged(load_task(cell.path)) if entry.is_complete else []
-        if damaged:
-            blocks = "1 block" if len(damaged) == 1 else f"{len(damaged)} blocks"
-            display.warn(f"{cell.task.name} {recipe.label}: {blocks} of cached vectors are damaged and computed again")
-        if damaged or not entry.is_complete:
-            missing.setdefault(id(recipe), {})[entry.folder] = (recipe, cell, entry)
-    for group in missing.values():
-        encoder = None
-        for recipe, cell, entry in group.values():
-            encoder = recipe.load(device) if encoder is None else encoder
-            task = load_task(cell.path)
-            total, started = sum(len(split) for split in task.splits.values()), time.monotonic()
-            try:
-                with display.counting(f"{cell.task.name} {recipe.label}: embedding", total) as on_progress:
-                    embed(entry, encoder, cell.task, task, on_progress)
-            except KeyboardInterrupt:
-                display.warn(f"stopped while {cell.task.name} was embedded. The same command goes on where it stopped")
-                raise
-            took = format_seconds(time.monotonic() - started)
-            display.say(f"{cell.task.name} {recipe.label}: {total:,} sentences embedded, {took}")
 
 
 def execute_cells(

@@ -30,7 +30,8 @@ struct Layer {
 
 struct Adam {
     double rate, beta1, beta2, epsilon;
-    int64_t steps;  // taken before
+    double correction;  // of the root of the mean square, or below 0 for Adam's own: RMSprop has 1, SGD 0
+    int64_t steps;      // taken before
 };
 
 // The constants of one step.
@@ -39,7 +40,8 @@ struct Step {
 
     Step(const Adam& adam, int64_t number)
         : rate(static_cast<float>(adam.rate / (1 - std::pow(adam.beta1, number)))),
-          correction(static_cast<float>(1 / std::sqrt(1 - std::pow(adam.beta2, number)))),
+          correction(static_cast<float>(
+              adam.correction < 0 ? 1 / std::sqrt(1 - std::pow(adam.beta2, number)) : adam.correction)),
           beta1(static_cast<float>(adam.beta1)),
           beta2(static_cast<float>(adam.beta2)),
           epsilon(static_cast<float>(adam.epsilon)),

@@ -104,7 +104,7 @@ def _train_plainly(stack: Stack, optimizer: Adam | TorchOptimizer, noise_HS: Ten
     """Train with torch operations, as the kernel does."""
     total = torch.zeros(len(stack.numbers), dtype=torch.float64, device=stack.dropout.device)
     start = 0
-    with _threads_for(batches.size * stack.weights[0].numel()):
+    with threads_for(batches.size * stack.weights[0].numel()):
         for inputs_BD, labels_B in batches:
             noise_HB = None if noise_HS is None else noise_HS[:, start : start + len(labels_B)]
             losses, gradients = stack.differentiate(inputs_BD, labels_B, noise_HB)
@@ -115,9 +115,10 @@ def _train_plainly(stack: Stack, optimizer: Adam | TorchOptimizer, noise_HS: Ten
 
 
 @contextmanager
-def _threads_for(products: int) -> Iterator[None]:
+def threads_for(products: int, limit: int = PRODUCTS_FOR_THREADS) -> Iterator[None]:
+    """Take one thread in the block if a step has few multiplications."""
     threads = torch.get_num_threads()
-    if products < PRODUCTS_FOR_THREADS:
+    if products < limit:
         torch.set_num_threads(1)
     try:
         yield

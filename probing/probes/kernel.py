@@ -43,7 +43,8 @@ def train(
         for stack, adam, noise, loss in zip(stacks, optimizers, noises, losses, strict=True)
     ]
     adam = optimizers[0]
-    settings = _AdamFields(adam.learning_rate, *adam.BETAS, adam.EPSILON, adam.steps)
+    correction = -1.0 if adam.correction is None else adam.correction
+    settings = _AdamFields(adam.learning_rate, *adam.betas, adam.epsilon, correction, adam.steps)
     data = _BatchFields(
         _address(vectors),
         vectors.stride(0),
@@ -97,7 +98,7 @@ class _StackFields(ctypes.Structure):
 
 
 class _AdamFields(ctypes.Structure):
-    _fields_ = [*_fields(ctypes.c_double, "rate", "beta1", "beta2", "epsilon"), ("steps", ctypes.c_int64)]
+    _fields_ = [*_fields(ctypes.c_double, "rate", "beta1", "beta2", "epsilon", "correction"), ("steps", ctypes.c_int64)]
 
 
 class _BatchFields(ctypes.Structure):

@@ -18,8 +18,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from probing.probes import kernel
 from probing.probes.definitions import Configuration, Probe
-from probing.probes.grid import Grid
+from probing.probes.grid import Grid, threads_for
 from probing.probes.stack import Stack, count_parameters
 from probing.probes.standardise import Batches, Inputs
 from probing.tasks import Integers
@@ -107,9 +108,28 @@ def fit(
     device: torch.device,
     on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> FittedProbe:
-    """Train all configurations of a probe together, each until it stops, and return the one that is best on dev."""
+    """Train all configurations of a probe together, each until it stops, and return the one that is best on dev.
+
+    A small fit takes one thread: starting others takes longer, and other processes may need them.
+    """
     for split in (train, dev):
         split.check(num_classes)
+    rows = max((item.hidden or num_classes) for item in probe.configurations)
+    products = probe.batch_size * train.vectors.shape[1] * rows * len(probe.configurations)
+    with threads_for(products, kernel.PRODUCTS_FOR_THREADS):
+        return _fit(probe, train, dev, num_classes=num_classes, seed=seed, device=device, on_progress=on_progress)
+
+
+def _fit(
+    probe: Probe,
+    train: Vectors,
+    dev: Vectors,
+    *,
+    num_classes: int,
+    seed: int,
+    device: torch.device,
+    on_progress: Callable[[Progress], None],
+) -> FittedProbe:
     inputs = Inputs.measure(train.vectors, train.rows, standardise=probe.standardise, device=device)
     grid = Grid.build(probe, input_dim=train.vectors.shape[1], num_classes=num_classes, seed=seed, device=device)
     shuffler = torch.Generator().manual_seed(seed)

@@ -3,6 +3,7 @@
 from probing.storage.cache import (
     CHECKPOINTS,
     EXPLAINED,
+    FILES,
     KERNELS,
     KINDS,
     PARALLEL,
@@ -27,6 +28,8 @@ from probing.storage.files import (
     write_atomically,
 )
 from probing.storage.folders import Folder, refuse_links, remove_folder
+from probing.storage.kept_hashes import hash_large_file
+from probing.storage.opened_files import watching
 from probing.storage.reading import (
     TooManyError,
     check_counts,

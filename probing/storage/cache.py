@@ -12,11 +12,11 @@ from probing.errors import ProbingError
 from probing.storage.folders import refuse_links
 from probing.storage.temporary import make_temporary_folder
 
-KINDS = ("vectors", "explained", "shipped", "kernels", "parses", "parallel", "temporary", "checkpoints")
-"""Kinds of files that commands keep: vectors of encoders, models of explanations, files of runs on a cluster, compiled
-kernels, parses of raw text, segmented parallel text, what killed processes were writing, and checkpoints of cells that
-were stopped. All but the checkpoints can be made again."""
-VECTORS, EXPLAINED, SHIPPED, KERNELS, PARSES, PARALLEL, TEMPORARY, CHECKPOINTS = KINDS
+KINDS = ("vectors", "files", "explained", "shipped", "kernels", "parses", "parallel", "temporary", "checkpoints")
+"""Kinds of files that commands keep: vectors of encoders, what is known of the files that encoders read, models of
+explanations, files of runs on a cluster, compiled kernels, parses of raw text, segmented parallel text, what killed
+processes were writing, and checkpoints of cells that were stopped. All but the checkpoints can be made again."""
+VECTORS, FILES, EXPLAINED, SHIPPED, KERNELS, PARSES, PARALLEL, TEMPORARY, CHECKPOINTS = KINDS
 
 
 class CacheError(ProbingError, OSError):

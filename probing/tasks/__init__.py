@@ -7,7 +7,6 @@ from probing.tasks.table import COUNTERPARTS, FAMILIES, TASKS, Family, Task, get
 from probing.tasks.task_file import (
     MAX_TOKENS,
     SPLITS,
-    Split,
     iterate_instances,
     iterate_lines,
     parse_line,

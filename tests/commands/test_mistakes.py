@@ -84,10 +84,16 @@ def check(probe: Probe, arguments: list[str], line: str) -> None:
         ("--encoder =length", "encoder '=length': expected SPEC, or NAME=SPEC to call it NAME in tables\n"),
         ("--encoder name=", "encoder 'name=': expected SPEC, or NAME=SPEC to call it NAME in tables\n"),
         ("--encoder senteval:no.py", "encoder 'senteval:no.py': there is no file no.py\n"),
-        ("--encoder length --layer 99", "--layer goes with --encoder huggingface:NAME_OR_PATH. Got length\n"),
-        ("--encoder huggingface:no --layer x", "--layer must be a number from 0, all or last. Got 'x'\n"),
+        (
+            "--encoder length --layer 99",
+            "--layer goes with --encoder huggingface:NAME_OR_PATH, or another encoder that offers it. Got length\n",
+        ),
+        (
+            "--encoder huggingface:no --layer x",
+            "--layer must be a number from 0 (the embeddings), from the end (-1), a range",
+        ),
         ("--encoder huggingface:no --pooling nope", "unknown pooling 'nope'. Known: mean, cls, max, last\n"),
-        ("--encoder length --dtype int8", "unknown dtype 'int8'. Known: float32, float16\n"),
+        ("--encoder length --dtype int8", "unknown dtype 'int8'. Known: float32, float16, bfloat16\n"),
         ("--encoder length --probe svm", "unknown probe 'svm'. Known: mlp, linear, senteval, senteval-mlp\n"),
         ("--probe mlp", "--probe goes with --encoder: see `probe encoders`\n"),
         (

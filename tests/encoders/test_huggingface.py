@@ -12,7 +12,9 @@ import pytest
 import torch
 
 from probing.corpus.mini import ensure_embedded
-from probing.encoders.huggingface import POOL, make_recipe
+from probing.encoders.huggingface import make_recipe
+from probing.encoders.options import EncoderOptions
+from probing.encoders.pooling import POOL
 from probing.encoders.specification import find_encoder, find_recipes
 from probing.encoders.vector_cache import VectorEntry
 from probing.errors import ProbingError
@@ -43,12 +45,12 @@ def test_poolings(pooling: str, expected: list[list[float]]) -> None:
 
 
 def test_all_layers_at_once_are_the_layers_one_by_one() -> None:
-    everything = find_encoder(f"huggingface:{MODEL}", layer="all")
+    everything = find_encoder(f"huggingface:{MODEL}", EncoderOptions(layer="all"))
     assert everything.layers == tuple(range(7))
     vectors = everything.load(CPU).encode(SENTENCES)
     assert vectors.shape == (3, 7, 384)
     for layer in ("0", "3"):
-        one = find_encoder(f"huggingface:{MODEL}", layer=layer).load(CPU).encode(SENTENCES)
+        one = find_encoder(f"huggingface:{MODEL}", EncoderOptions(layer=layer)).load(CPU).encode(SENTENCES)
         np.testing.assert_allclose(one[:, 0], vectors[:, int(layer)], rtol=1e-5, atol=1e-6)
     assert find_encoder(f"huggingface:{MODEL}").layers == (6,)
 
@@ -79,7 +81,7 @@ def test_untrained_weights_depend_on_the_seed_alone(kind: str) -> None:
 
 
 def test_other_encoders_may_stand_beside_a_model_with_layers() -> None:
-    recipes = find_recipes([f"Mini=huggingface:{MODEL}", "length", "length"], layer="all")
+    recipes = find_recipes([f"Mini=huggingface:{MODEL}", "length", "length"], EncoderOptions(layer="all"))
     assert [(recipe.label, recipe.layers and len(recipe.layers)) for recipe in recipes] == [
         ("Mini", 7),
         ("Length", None),
@@ -87,10 +89,10 @@ def test_other_encoders_may_stand_beside_a_model_with_layers() -> None:
 
 
 def test_recipes_differ_by_model_and_pooling(tmp_path: Path) -> None:
-    recipe = make_recipe(MODEL, layer="last", pooling="max")
+    recipe = make_recipe(MODEL, EncoderOptions(pooling="max"))
     assert (recipe.name, recipe.label, recipe.settings) == ("huggingface:model", "model", {"pooling": "max"})
     (tmp_path / "renamed").symlink_to(MODEL)
-    renamed = make_recipe(str(tmp_path / "renamed"), layer="last", pooling="max")
+    renamed = make_recipe(str(tmp_path / "renamed"), EncoderOptions(pooling="max"))
     assert (renamed.label, renamed.version) == ("renamed", recipe.version)
 
 
@@ -119,7 +121,7 @@ def test_owners_of_models_of_one_name_are_told_apart(
 
 def test_models_in_folders_are_what_they_were_in_earlier_records(change: Callable[..., Any]) -> None:
     """The name, the hash and the settings are the record's; a record of results/encoders has the same."""
-    recipe = find_encoder(f"MiniLM=huggingface:{MODEL}", layer="1")
+    recipe = find_encoder(f"MiniLM=huggingface:{MODEL}", EncoderOptions(layer="1"))
     (path,) = (Path(__file__).parents[2] / "results" / "encoders").glob(
         "mini--Tense--huggingface_model_layer_01--*.json"
     )
@@ -139,16 +141,20 @@ def test_models_in_folders_are_what_they_were_in_earlier_records(change: Callabl
 @pytest.mark.parametrize(
     ("target", "options", "text"),
     [
-        (MODEL, {"layer": "7"}, "--layer must be 0 to 6, all or last. Got '7'"),
-        ("no/such-model", {"layer": "-1"}, "--layer must be a number from 0, all or last. Got '-1'"),
-        ("no/such-model", {"layer": "x"}, "--layer must be a number from 0, all or last. Got 'x'"),
+        (MODEL, {"layer": "7"}, "--layer must be 0 to 6, -1 to -7, a range or list of them, all, last or mix. Got '7'"),
+        (MODEL, {"layer": "-8"}, "all, last or mix. Got '-8'"),
+        (MODEL, {"layer": "5-3"}, "all, last or mix. Got '5-3'"),
+        ("no/such-model", {"layer": "x"}, "a range (0-6), a list (0,3,6), all, last or mix. Got 'x'"),
+        ("no/such-model", {"prompt": "query:"}, "--prompt must have {text} where the sentence stands. Got 'query:'"),
+        ("no/such-model", {"model_dtype": "int8"}, "unknown model dtype 'int8'. Known: auto, float32, float16, bfl"),
+        ("no/such-model", {"device_map": "cpu"}, "--device-map must be auto. Got 'cpu'"),
         (MODEL, {"pooling": "sum"}, "unknown pooling 'sum'. Known: mean, cls, max, last"),
         ("no/such-model", {}, "encoder 'huggingface:no/such-model' could not be loaded: "),
     ],
 )
 def test_a_wrong_model_layer_or_pooling(target: str, options: dict[str, str], text: str) -> None:
     with pytest.raises(ProbingError) as error:
-        find_encoder(f"huggingface:{target}", **options)
+        find_encoder(f"huggingface:{target}", EncoderOptions(**options))
     assert text in str(error.value)
     assert "\n" not in str(error.value)
 
@@ -176,7 +182,7 @@ def test_a_real_encoder_is_well_above_the_random_floor(task_file: Callable[..., 
         run(
             tasks=tasks,
             encoders=encoders,
-            layer=layer,
+            encoder_options={"layer": layer},
             data=str(tmp_path / "tasks"),
             probe="linear",
             device="cpu",

@@ -220,8 +220,15 @@ def test_a_transformers_model_goes_with_its_tokenizer(bert: tuple[Any, Any]) -> 
     ("options", "text"),
     [
         ({"tokenizer": None}, "encoder 'BertModel': a transformers model needs its tokenizer. Give tokenizer=…"),
-        ({"layers": 3}, "encoder 'BertModel': --layer must be 0 to 2, all or last. Got '3'"),
-        ({"layers": "top"}, "--layer must be a number from 0, all or last. Got 'top'"),
+        (
+            {"layers": 3},
+            "encoder 'BertModel': --layer must be 0 to 2, -1 to -3, a range or list of them, all, last or mix. Got '3'",
+        ),
+        (
+            {"layers": "top"},
+            "--layer must be a number from 0 (the embeddings), from the end (-1), a range (0-6), a list (0,3,6), all, "
+            "last or mix. Got 'top'",
+        ),
         ({"pooling": "sum"}, "unknown pooling 'sum'. Known: mean, cls, max, last"),
         ({"texts": False}, "encoder 'BertModel': a transformers model takes texts. Leave out texts=False"),
     ],

@@ -13,8 +13,9 @@ import safetensors.torch
 import torch
 from safetensors.numpy import save_file
 
+from probing.encoders.embedding import embed
 from probing.encoders.precomputed import PrecomputedVectors, make_recipe
-from probing.encoders.vector_cache import VectorEntry, embed
+from probing.encoders.vector_cache import VectorEntry
 from probing.errors import ProbingError
 from probing.tasks.index import load_task
 from probing.tasks.table import get_task, own_task
@@ -75,7 +76,7 @@ def test_a_single_array_stays_with_its_task_in_later_runs(tmp_path: Path, task_f
     def run(task: str, dtype: str = "float32") -> None:
         recipe = make_recipe(str(tmp_path / "mine.npy"))  # as a new process makes it
         entry = VectorEntry.build(recipe, data, dtype)
-        embed(entry, recipe.load(torch.device("cpu")), get_task(task), data)
+        embed(entry, recipe, recipe.load(torch.device("cpu")), get_task(task), data)
 
     run("WC")
     for _ in range(2):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
 from probing.encoders.encoder import Encoder
+from probing.encoders.options import EncoderOptions
 from probing.encoders.specification import find_encoder, find_recipes, find_trainable, summaries
 from probing.errors import ProbingError
 from probing.registry import ENCODERS
@@ -153,28 +153,30 @@ def test_what_is_no_encoder(plugin: Path, name: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "options", "text"),
+    ("spec", "text"),
     [
-        ("bag-of-word", {}, "unknown encoder 'bag-of-word'. Did you mean 'bag-of-words'? Known: bag-of-words, "),
-        ("precomputed:", {}, "encoder 'precomputed:': expected precomputed:vectors.npz"),
-        ("none.py:Mine", {}, "encoder 'none.py:Mine': there is no file none.py"),
-        ("hugging-face:x", {}, "unknown kind of encoder 'hugging-face'. Did you mean 'huggingface'? Known: sentence-"),
-        ("=length", {}, "encoder '=length': expected SPEC, or NAME=SPEC to call it NAME in tables"),
-        ("Mine=", {}, "encoder 'Mine=': expected SPEC, or NAME=SPEC to call it NAME in tables"),
-        ("Mine=lenght", {}, "unknown encoder 'lenght'. Did you mean 'length'?"),
+        ("bag-of-word", "unknown encoder 'bag-of-word'. Did you mean 'bag-of-words'? Known: bag-of-words, "),
+        ("precomputed:", "encoder 'precomputed:': expected precomputed:vectors.npz"),
+        ("none.py:Mine", "encoder 'none.py:Mine': there is no file none.py"),
+        ("hugging-face:x", "unknown kind of encoder 'hugging-face'. Did you mean 'huggingface'? Known: sentence-"),
+        ("=length", "encoder '=length': expected SPEC, or NAME=SPEC to call it NAME in tables"),
+        ("Mine=", "encoder 'Mine=': expected SPEC, or NAME=SPEC to call it NAME in tables"),
+        ("Mine=lenght", "unknown encoder 'lenght'. Did you mean 'length'?"),
     ],
 )
-def test_a_wrong_specification(spec: str, options: dict[str, Any], text: str) -> None:
+def test_a_wrong_specification(spec: str, text: str) -> None:
     with pytest.raises(ProbingError) as error:
-        find_encoder(spec, **options)
+        find_encoder(spec)
     assert str(error.value).startswith(text)
 
 
 @pytest.mark.parametrize("option", ["layer", "pooling"])
 def test_layers_and_poolings_are_for_hugging_face_models(option: str) -> None:
-    expected = f"--{option} goes with --encoder huggingface:NAME_OR_PATH. Got length, Bag=bag-of-words"
+    expected = (
+        f"--{option} goes with --encoder huggingface:NAME_OR_PATH, or another encoder that offers it. Got length, B"
+    )
     with pytest.raises(ProbingError, match=expected):
-        find_recipes(["length", "Bag=bag-of-words"], **{option: "last"})
+        find_recipes(["length", "Bag=bag-of-words"], EncoderOptions(**{option: "last"}))
 
 
 def test_an_encoder_can_be_given_a_name(plugin: Path) -> None:

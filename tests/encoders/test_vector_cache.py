@@ -15,12 +15,13 @@ import pytest
 import torch
 from safetensors.numpy import load_file
 
-from probing.encoders import vector_cache as vectors
-from probing.encoders import vector_files
+from probing.encoders import blocks, cached_vectors
+from probing.encoders.cached_vectors import clear_cached, list_cached
+from probing.encoders.embedding import embed
 from probing.encoders.encoder import Recipe
 from probing.encoders.precomputed import PrecomputedVectors
 from probing.encoders.senteval import BatcherEncoder
-from probing.encoders.vector_cache import VectorEntry, clear_cached, embed, list_cached
+from probing.encoders.vector_cache import VectorEntry
 from probing.errors import ProbingError
 from probing.tasks.index import IndexedTask, load_task
 from probing.tasks.table import get_task, own_task
@@ -42,7 +43,7 @@ class Lengths:
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vector_files, "BLOCK", 4)
+    monkeypatch.setattr(blocks, "BLOCK", 4)
 
 
 @pytest.fixture
@@ -53,7 +54,7 @@ def data(task_file: Callable[..., Path]) -> IndexedTask:
 
 def fill(data: IndexedTask, encoder: Any, recipe: Recipe = RECIPE, dtype: str = "float32") -> VectorEntry:
     entry = VectorEntry.build(recipe, data, dtype)
-    embed(entry, encoder, TASK, data)
+    embed(entry, recipe, encoder, TASK, data)
     return entry
 
 
@@ -70,9 +71,9 @@ def test_rows_are_the_sentences_of_each_split_in_order(data: IndexedTask) -> Non
 def test_vectors_are_computed_once(data: IndexedTask) -> None:
     encoder = Lengths()
     fill(data, encoder)
-    assert encoder.batches == [4, 4, 4, 4, 2]
+    assert encoder.batches == [4, 4, 2, 4, 2, 4, 2]  # the second time to see whether its vectors are the same
     fill(data, encoder)
-    assert len(encoder.batches) == 5
+    assert len(encoder.batches) == 7
 
 
 @pytest.mark.parametrize(
@@ -89,7 +90,7 @@ def test_what_can_change_the_vectors_is_another_entry(data: IndexedTask, change:
 
 class Interrupted(Lengths):
     def encode(self, sentences: list[list[str]]) -> Any:
-        if len(self.batches) == 2:
+        if len(self.batches) == 4:
             raise KeyboardInterrupt
         return super().encode(sentences)
 
@@ -98,11 +99,11 @@ def test_an_interrupted_embedding_goes_on_where_it_stopped(data: IndexedTask) ->
     with pytest.raises(KeyboardInterrupt):
         fill(data, Interrupted())
     (left,) = list_cached()
-    assert (left.encoder, left.rows, left.sentences, left.is_complete) == ("mine.py:Mine", 8, 18, False)
-    assert vectors.describe_cached()[0][:4] == ("mine.py:Mine", "words", "8 of 18", 2)
+    assert (left.encoder, left.rows, left.sentences, left.is_complete) == ("mine.py:Mine", 10, 18, False)
+    assert cached_vectors.describe_cached()[0][:4] == ("mine.py:Mine", "words", "10 of 18", 2)
     encoder = Lengths()
     resumed = fill(data, encoder)
-    assert encoder.batches == [4, 4, 2]
+    assert encoder.batches == [10, 2, 4, 2]  # those that are there are checked first
     assert resumed.open(None)["te"].tolist() == [[n, n + 2] for n in range(1, 7)]
 
 
@@ -120,7 +121,7 @@ def test_layers_are_embedded_once_and_read_one_by_one(data: IndexedTask) -> None
 
     encoder = Layers()
     entry = fill(data, encoder, dataclasses.replace(RECIPE, layers=(0, 3)))
-    assert len(encoder.batches) == 5
+    assert len(encoder.batches) == 7
     assert entry.open(0)["va"].tolist()[1] == [2, 4]
     assert entry.open(3)["va"].tolist()[1] == [20, 40]
 
@@ -148,39 +149,39 @@ def encoder_of(rows: Callable[[list[list[str]], int], Any]) -> Any:
 @pytest.mark.parametrize(
     ("rows", "text"),
     [
-        (lambda v, n: v[:-1] if n == 2 else v, "encode was given 4 sentences and returned 3 rows"),
-        (lambda v, n: [[*row, 1] for row in v] if n == 2 else v, "vectors of dimension 3, but 2 before"),
-        (lambda v, n: [*v[:-1], [1]] if n == 2 else v, "Its rows cannot be put together: "),
+        (lambda v, n: v[:-1] if n == 4 else v, "encode was given 4 sentences and returned 3 rows"),
+        (lambda v, n: [[*row, 1] for row in v] if n == 4 else v, "vectors of dimension 3, but 2 before"),
+        (lambda v, n: [*v[:-1], [1]] if n == 4 else v, "Its rows cannot be put together: "),
         (
-            lambda v, n: [*v[:-1], [1, float("nan")]] if n == 2 else v,
+            lambda v, n: [*v[:-1], [1, float("nan")]] if n == 4 else v,
             "the vector of its sentence 4 is not finite (it holds NaN or infinity)",
         ),
         (
-            lambda v, n: np.array(v)[:, 0] if n == 2 else v,
+            lambda v, n: np.array(v)[:, 0] if n == 4 else v,
             "encode must return an array (n, dim). Got ndarray of shape (4,)",
         ),
-        (lambda v, n: None if n == 2 else v, "encode must return an array (n, dim) of numbers. Got NoneType"),
-        (lambda v, n: [["a", "b"]] * 4 if n == 2 else v, "encode must return an array (n, dim) of numbers. Got list"),
+        (lambda v, n: None if n == 4 else v, "encode must return an array (n, dim) of numbers. Got NoneType"),
+        (lambda v, n: [["a", "b"]] * 4 if n == 4 else v, "encode must return an array (n, dim) of numbers. Got list"),
         (
-            lambda v, n: np.array(v, complex) if n == 2 else v,
+            lambda v, n: np.array(v, complex) if n == 4 else v,
             "an array (n, dim) of numbers. Got ndarray of shape (4, 2) and type complex128",
         ),
         (
-            lambda v, n: np.array(v, object) if n == 2 else v,
+            lambda v, n: np.array(v, object) if n == 4 else v,
             "an array (n, dim) of numbers. Got ndarray of shape (4, 2) and type object",
         ),
-        (lambda v, n: {"a": v} if n == 2 else v, "of numbers. Got dict of shape () and type object"),
-        (lambda v, n: torch.tensor(v).to_sparse() if n == 2 else v, "Its rows cannot be put together: "),
-        (lambda v, n: np.full((4, 2), 1e39) if n == 2 else v, "a vector holds a number too large for float32"),
-        (lambda v, n: np.zeros((4, 0)) if n == 2 else v, "encode returned vectors of dimension 0"),
-        (lambda v, n: v[9] if n == 2 else v, "encode failed: IndexError: list index out of range"),
+        (lambda v, n: {"a": v} if n == 4 else v, "of numbers. Got dict of shape () and type object"),
+        (lambda v, n: torch.tensor(v).to_sparse() if n == 4 else v, "Its rows cannot be put together: "),
+        (lambda v, n: np.full((4, 2), 1e39) if n == 4 else v, "a vector holds a number too large for float32"),
+        (lambda v, n: np.zeros((4, 0)) if n == 4 else v, "encode returned vectors of dimension 0"),
+        (lambda v, n: v[9] if n == 4 else v, "encode failed: IndexError: list index out of range"),
     ],
 )
 def test_a_wrong_return_names_the_encoder_and_the_batch(data: IndexedTask, rows: Any, text: str) -> None:
     with pytest.raises(ProbingError) as error:
         fill(data, encoder_of(rows))
     message = str(error.value)
-    assert message.startswith("encoder 'mine.py:Mine', batch 2 of words (sentences 5 to 8): ")
+    assert message.startswith("encoder 'mine.py:Mine', batch 3 of 6 of words: ")
     assert text in message
 
 
@@ -219,9 +220,11 @@ def test_a_batcher_knows_its_task_by_sentevals_name(data: IndexedTask) -> None:
         return [[len(tokens)] for tokens in batch]
 
     encoder = BatcherEncoder(batcher, prepare, {})
-    embed(VectorEntry.build(RECIPE, data, "float32"), encoder, get_task("SeLen"), data)
+    embed(VectorEntry.build(RECIPE, data, "float32"), RECIPE, encoder, get_task("SeLen"), data)
     assert {*seen} == {"Length"}
-    embed(VectorEntry.build(RECIPE, data, "float16"), BatcherEncoder(batcher, None, {}), get_task("Tense"), data)
+    embed(
+        VectorEntry.build(RECIPE, data, "float16"), RECIPE, BatcherEncoder(batcher, None, {}), get_task("Tense"), data
+    )
     assert seen[-1] == "Tense"
 
 
@@ -262,7 +265,7 @@ def test_list_and_clear(data: IndexedTask) -> None:
     with pytest.raises(ProbingError, match="no cached vectors of encoder 'none'. Cached: mine.py:Mine, other"):
         clear_cached("none")
     assert clear_cached("other")[0] == 1
-    assert [row[0] for row in vectors.describe_cached()] == ["mine.py:Mine"]
+    assert [row[0] for row in cached_vectors.describe_cached()] == ["mine.py:Mine"]
     assert clear_cached()[0] == 1
     assert list_cached() == []
 
@@ -287,12 +290,14 @@ def test_what_is_left_of_a_deleted_entry_is_replaced(data: IndexedTask) -> None:
 SLOW_ENCODER = """
 import sys
 from pathlib import Path
-from probing.encoders import vector_cache as vectors, vector_files
+from probing.encoders import blocks
+from probing.encoders.embedding import embed
+from probing.encoders.vector_cache import VectorEntry
 from probing.encoders.encoder import Recipe
 from probing.tasks import load_task, own_task
 import logging
 logging.basicConfig(level=logging.INFO)
-vector_files.BLOCK = 1
+blocks.BLOCK = 1
 
 class Slow:
     def encode(self, sentences):
@@ -302,8 +307,8 @@ class Slow:
 
 data = load_task(Path(sys.argv[1]))
 recipe = Recipe(name="slow", label="Slow", version="1", load=lambda device: None)
-entry = vectors.VectorEntry.build(recipe, data, "float32")
-vectors.embed(entry, Slow(), own_task(data.path), data)
+entry = VectorEntry.build(recipe, data, "float32")
+embed(entry, recipe, Slow(), own_task(data.path), data)
 print(entry.open(None)["te"].tolist())
 """
 
@@ -320,7 +325,7 @@ def test_two_processes_do_not_embed_the_same_twice(data: IndexedTask) -> None:
             assert "another process is embedding the same sentences; waiting for it" in second.stderr.readline()
             outputs = first.communicate()[0], second.communicate()[0]
     expected = f"{[[float(n), float(n + 2)] for n in range(1, 7)]}\n"
-    assert outputs == ("encode\n" * 17 + expected, expected)
+    assert outputs == ("encode\n" * 18 + expected, expected)
     assert [path.name for path in list_cached()[0].folder.parent.iterdir()] == [list_cached()[0].folder.name]
 
 
@@ -328,12 +333,14 @@ LITTLE_MEMORY = """
 import resource, sys
 from pathlib import Path
 import numpy as np
-from probing.encoders import vector_cache as vectors, vector_files
+from probing.encoders import blocks
+from probing.encoders.embedding import embed
+from probing.encoders.vector_cache import VectorEntry
 from probing.encoders.encoder import Recipe
 from probing.tasks import load_task, own_task
 
 DIM = 1 << 20
-vector_files.BLOCK = 1
+blocks.BLOCK = 1
 
 class Wide:
     def encode(self, sentences):
@@ -341,10 +348,10 @@ class Wide:
 
 data = load_task(Path(sys.argv[1]))
 recipe = Recipe(name="wide", label="Wide", version="1", load=lambda device: None)
-entry = vectors.VectorEntry.build(recipe, data, "float32")
+entry = VectorEntry.build(recipe, data, "float32")
 used = 1024 * int(next(line for line in open("/proc/self/status") if line.startswith("VmSize")).split()[1])
 resource.setrlimit(resource.RLIMIT_AS, (used + 32 * DIM, resource.RLIM_INFINITY))
-vectors.embed(entry, Wide(), own_task(data.path), data)
+embed(entry, recipe, Wide(), own_task(data.path), data)
 resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 print(entry.open(None)["te"][:, 0].tolist(), (entry.folder / "vectors.safetensors").stat().st_size // DIM)
 """
@@ -392,7 +399,7 @@ def test_a_cache_that_is_read_only_is_one_line(data: IndexedTask, monkeypatch: p
         raise PermissionError(13, "Permission denied")
 
     with monkeypatch.context() as patch:
-        patch.setattr(f"probing.encoders.vector_cache.{step}", deny)
+        patch.setattr(f"probing.encoders.embedding.{step}", deny)
         with pytest.raises(
             ProbingError, match=r": vectors cannot be written \(Permission denied\). Make room or set XDG"
         ):
@@ -421,5 +428,5 @@ def test_no_vectors_are_written_behind_a_link(data: IndexedTask, tmp_path: Path,
     link.parent.mkdir(parents=True, exist_ok=True)
     link.symlink_to(elsewhere)
     with pytest.raises(ProbingError, match="a link or a file in place of a folder. Remove it"):
-        embed(entry, Lengths(), TASK, data)
+        embed(entry, RECIPE, Lengths(), TASK, data)
     assert list(elsewhere.iterdir()) == []

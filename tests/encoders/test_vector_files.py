@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-from collections.abc import Iterator
 from io import FileIO
 from pathlib import Path
 from typing import Any
@@ -16,29 +15,26 @@ from hypothesis import strategies as st
 from safetensors.numpy import load_file
 
 from probing.encoders import vector_files
+from probing.encoders.blocks import Blocks
 from probing.encoders.vector_files import VectorFiles
 from probing.errors import ProbingError
 
 COUNTS = {"tr": 5, "va": 2, "te": 3}
+ORDER = np.array([2, 3, 0, 4, 1, 6, 5, 7, 9, 8])
+BLOCKS = Blocks(COUNTS, ORDER, 1)
 VECTORS = np.arange(10 * 2 * 3, dtype=np.float32).reshape(10, 2, 3)
 NAMES = ["a.safetensors", "b.safetensors"]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _small_blocks() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(vector_files, "BLOCK", 1)
-        yield
 
 
 def write(folder: Path, stops: list[int], dtype: str = "float32") -> list[int]:
     """Write in sittings that end at these rows; return where each began."""
     starts = []
     for stop in stops:
-        with VectorFiles.open(folder, NAMES, COUNTS, dtype) as files:
+        with VectorFiles.open(folder, NAMES, BLOCKS, dtype) as files:
             starts.append(files.rows)
             while files.rows < stop:
-                files.append(VECTORS[files.rows : files.rows + 1].astype(dtype))
+                rows = ORDER[files.rows : files.rows + 1]
+                files.append(rows, VECTORS[rows].astype(dtype))
     return starts
 
 
@@ -92,10 +88,10 @@ def test_rows_beyond_the_last_note_are_written_again(tmp_path: Path, monkeypatch
 
 def test_progress_is_noted_while_rows_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vector_files, "SECONDS_BETWEEN_SAVES", -1.0)
-    with VectorFiles.open(tmp_path / "x", NAMES, COUNTS, "float32") as files:
-        files.append(VECTORS[:3])
+    with VectorFiles.open(tmp_path / "x", NAMES, BLOCKS, "float32") as files:
+        files.append(ORDER[:1], VECTORS[ORDER[:1]])
         note = json.loads((tmp_path / "x" / vector_files.PROGRESS).read_text(encoding="utf-8"))
-    assert note == {"rows": 3, "dim": 3, "checksums": files.checksums}
+    assert note == {"rows": 1, "dim": 3, "block": 1, "checksums": files.checksums}
 
 
 def test_a_full_disk_is_one_line_and_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,7 +125,7 @@ def test_a_disk_that_fails_at_the_end_is_one_line(tmp_path: Path, monkeypatch: p
 
 def test_what_was_written_is_not_damaged(tmp_path: Path) -> None:
     write(tmp_path / "x", [4, 10])
-    assert VectorFiles.check(tmp_path / "x", NAMES, COUNTS, "float32") == []
+    assert VectorFiles.check(tmp_path / "x", NAMES, BLOCKS, "float32") == []
 
 
 @pytest.mark.parametrize("damage", [b"\0" * 12, np.full(3, np.nan, np.float32).tobytes()], ids=["zeros", "NaN"])
@@ -140,11 +136,11 @@ def test_damaged_blocks_are_found_and_written_again(tmp_path: Path, damage: byte
         with FileIO(tmp_path / "x" / name, "r+") as file:
             file.seek(len(whole[name]) - (10 - row) * 12)
             file.write(damage)
-    assert VectorFiles.check(tmp_path / "x", NAMES, COUNTS, "float32") == [3, 7]
-    with VectorFiles.open(tmp_path / "x", NAMES, COUNTS, "float32") as files:
+    assert VectorFiles.check(tmp_path / "x", NAMES, BLOCKS, "float32") == [1, 7]
+    with VectorFiles.open(tmp_path / "x", NAMES, BLOCKS, "float32") as files:
         for number in files.find_damaged():
-            files.rewrite(number, VECTORS[number : number + 1])
-    assert VectorFiles.check(tmp_path / "x", NAMES, COUNTS, "float32") == []
+            files.rewrite(number, ORDER[number : number + 1], VECTORS[ORDER[number : number + 1]])
+    assert VectorFiles.check(tmp_path / "x", NAMES, BLOCKS, "float32") == []
     assert {name: (tmp_path / "x" / name).read_bytes() for name in NAMES} == whole
 
 
@@ -152,5 +148,5 @@ def test_damaged_blocks_are_found_and_written_again(tmp_path: Path, damage: byte
 def test_files_that_are_no_such_files_are_damaged_as_a_whole(tmp_path: Path, name: str) -> None:
     write(tmp_path / "x", [10])
     (tmp_path / "x" / name).write_bytes(b"{}")
-    assert VectorFiles.check(tmp_path / "x", NAMES, COUNTS, "float32") == list(range(10))
+    assert VectorFiles.check(tmp_path / "x", NAMES, BLOCKS, "float32") == list(range(10))
     assert (tmp_path / "x" / name).read_bytes() == b"{}", "looking changes nothing"

@@ -15,9 +15,9 @@ from probing.encoders.vector_cache import VectorEntry
 from probing.errors import ProbingError
 from probing.execution import shipping
 from probing.execution.shipping import Packer, Parcel
-from probing.experiments import running
 from probing.experiments.cells import Cell
 from probing.experiments.fitting import FineTuned, Probed, Trained
+from probing.experiments.frozen_vectors import FrozenVectors
 from tests import studies
 
 PLUGIN = "from torch import nn\nclass Mine(nn.Module):\n    pass\n"
@@ -123,7 +123,8 @@ def test_vectors_go_along(choose: Callable[..., list[Cell]], cluster: Cluster, t
     np.savez(vectors, my_task=np.arange(8.0, dtype=np.float32).reshape(4, 2))
     options = {"encoders": [f"precomputed:{vectors}"], "task_files": [choose(aggregators=["base"])[0].path]}
     chosen = studies.plan_cells(preset="mini", device="cpu", **options)
-    running._embed(chosen.cells, chosen.recipes, chosen.device, Display(verbosity=-1))
+    display = Display(verbosity=-1)
+    FrozenVectors(recipes=chosen.recipes, device=chosen.device, display=display).provide(chosen.cells)
     (cell,) = chosen.cells
     assert isinstance(cell.method, Probed)
     before = cell.method.vectors.open(None)

@@ -115,11 +115,12 @@ def test_a_plug_in_is_embedded_once_for_all_seeds(answers: Path, tmp_path: Path)
     )
     results = tmp_path / "results"
     start(answers, results, encoders=[f"{plugin}:Counting"], probe="linear", seeds=[0, 1])
+    assert (tmp_path / "calls").read_text() == "xxxx"  # a batch of each split; the first is encoded twice, as a check
     start(answers, results, encoders=[f"{plugin}:Counting"], probe="senteval")
-    assert (tmp_path / "calls").read_text() == "x"
+    assert (tmp_path / "calls").read_text() == "xxxxx"  # some sentences, as a check
     plugin.write_text(plugin.read_text(encoding="utf-8") + "# another version\n", encoding="utf-8")
     start(answers, results, encoders=[f"{plugin}:Counting"], probe="linear")
-    assert (tmp_path / "calls").read_text() == "xx"
+    assert (tmp_path / "calls").read_text() == "x" * 9
 
 
 @pytest.mark.parametrize("damage", ["zeros", "NaN", "cut"])

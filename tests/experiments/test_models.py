@@ -55,7 +55,11 @@ def test_the_rows_of_a_run(
     ("encoders", "options", "text"),
     [
         ([], {"aggregators": [","]}, "no aggregator was named. Name one, or 'all': see `probe aggregators`"),
-        ([], {"baselines": True, "layer": "1"}, "--layer goes with --encoder: see `probe encoders`"),
+        (
+            [],
+            {"baselines": True, "encoder_options": {"layer": "1"}},
+            "--layer goes with --encoder: see `probe encoders`",
+        ),
         ([], {"baselines": True, "fine_tune": True}, "--fine-tune goes with --encoder: see `probe encoders`"),
         ([], {"probe": "linear"}, "--probe goes with --encoder: see `probe encoders`"),
         ([], {"baselines": True, "probe": "knn"}, "unknown probe 'knn'. Known: mlp, linear, senteval, senteval-mlp"),

@@ -23,9 +23,9 @@ compiled = pytest.mark.skipif(kernel.load().library is None, reason="there is no
 Configurations = list[tuple[int, float, float]]
 
 
-def make_probe(configurations: Configurations) -> Probe:
+def make_probe(configurations: Configurations, optimizer: str = "adam") -> Probe:
     items = tuple(Configuration(hidden=item[0], dropout=item[1], weight_decay=item[2]) for item in configurations)
-    return Probe(name="some", configurations=items, standardise=False, learning_rate=0.01)
+    return Probe(name="some", configurations=items, standardise=False, learning_rate=0.01, optimizer=optimizer)
 
 
 def train(
@@ -41,6 +41,7 @@ def train(
     zeros: float = 0.0,
     standardise: bool = True,
     passes: int = 2,
+    optimizer: str = "adam",
 ) -> tuple[Grid, torch.Tensor]:
     """Train for some passes; the vectors are columns `offset` to `offset + dim` of a wider matrix, some of them 0."""
     generator = torch.Generator().manual_seed(0)
@@ -48,7 +49,7 @@ def train(
     vectors[torch.rand(sentences, dim, generator=generator) < zeros] = 0
     labels = torch.randint(classes, (sentences,), generator=generator)
     inputs = Inputs.measure(vectors, standardise=standardise, device=CPU)
-    grid = Grid.build(make_probe(configurations), input_dim=dim, num_classes=classes, seed=3, device=CPU)
+    grid = Grid.build(make_probe(configurations, optimizer), input_dim=dim, num_classes=classes, seed=3, device=CPU)
     grid.fused = fused
     losses = torch.zeros(0)
     for _ in range(passes):
@@ -186,3 +187,10 @@ def test_without_a_compiler_torch_does_it_and_a_warning_says_so_once(
     plain, expected = train(GRIDS[3], fused=False)
     assert torch.equal(losses, expected)
     assert all(map(torch.equal, grid.stacks[0].weights, plain.stacks[0].weights))
+
+
+@compiled
+@pytest.mark.parametrize("optimizer", ["rmsprop", "rmsprop,lr=0.1,alpha=0.9", "sgd,lr=0.1", "adam,lr=0.003"])
+@pytest.mark.parametrize("hidden", [0, 5])
+def test_other_optimisers(optimizer: str, hidden: int) -> None:
+    compare([(hidden, 0.0, 0.0), (hidden, 0.0, 0.01)], optimizer=optimizer)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 import torch
@@ -64,7 +65,7 @@ def test_which_optimiser_a_name_gives() -> None:
     [
         ("adm", "unknown optim 'adm'. Known: adam, adamax, "),
         ("sgd,lr", "optim 'sgd,lr': 'lr' is not of the form key=number, e.g. lr=0.1"),
-        ("sgd,speed=1", "optim 'sgd,speed=1': "),
+        ("sgd,lr=1,speed=1", "optim 'sgd,lr=1,speed=1': "),
         ("sgd,lr=-1", "optim 'sgd,lr=-1': Invalid learning rate: -1.0"),
     ],
 )
@@ -82,3 +83,23 @@ def test_adam_does_not_load_torchs_compiler() -> None:
         "assert 'torch._dynamo' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
+
+
+@pytest.mark.parametrize(
+    ("name", "theirs"),
+    [
+        ("rmsprop", lambda weights: torch.optim.RMSprop(weights)),
+        ("rmsprop,lr=0.1,alpha=0.5,eps=0.01", lambda weights: torch.optim.RMSprop(weights, 0.1, 0.5, 0.01)),
+        ("sgd,lr=0.1", lambda weights: torch.optim.SGD(weights, 0.1)),
+        ("sgd,lr=0.1,weight_decay=9", lambda weights: torch.optim.SGD(weights, 0.1)),
+    ],
+)
+def test_rmsprop_and_sgd_are_torchs(name: str, theirs: Any) -> None:
+    mine, other = torch.ones(3, 2, 4), torch.ones(3, 2, 4)
+    optimizer, expected = make_optimizer(name, [mine], learning_rate=0.01), theirs([other])
+    assert isinstance(optimizer, Adam), "the kernel takes it"
+    for gradient in draw(5):
+        optimizer.step([mine], [gradient])
+        other.grad = gradient
+        expected.step()
+    torch.testing.assert_close(mine, other)
