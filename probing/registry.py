@@ -128,8 +128,9 @@ def _load_point(point: importlib.metadata.EntryPoint) -> tuple[Any, str]:
 
 def _is_beside(distribution: importlib.metadata.Distribution | None, file: Path) -> bool:
     """Return whether a file lies where its distribution was installed to, which need not be site-packages."""
-    if not isinstance(distribution, importlib.metadata.PathDistribution):
+    if distribution is None:
         return False
+    # Not of a class of this module's if a library has brought the back-port of importlib.metadata.
     info = Path(str(distribution.locate_file("")))
     has_info = any(info.glob("*.dist-info"))
     return has_info and file.resolve().is_relative_to(info.resolve())

@@ -94,7 +94,10 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("installed")
-def test_an_entry_point_is_an_encoder_by_name() -> None:
+@pytest.mark.parametrize("library", ["importlib.metadata", "importlib_metadata"])
+def test_an_entry_point_is_an_encoder_by_name(library: str) -> None:
+    """The back-port of importlib.metadata, which some libraries import, replaces the finder of distributions."""
+    pytest.importorskip(library)
     assert ("theirs", "plug-in their_encoders:Mine") in summaries()
     recipe = find_encoder("theirs")
     assert (recipe.name, recipe.label, recipe.version) == ("theirs", "theirs", "2.5")

@@ -41,7 +41,8 @@ def plan(corpus: ParallelFiles, *, processes: int = 1, **options: Any) -> list[T
     settings = SettingOptions(
         **{name: options.pop(name) for name in ("preset", "seeds", "settings") if name in options}
     )
-    experiment = TranslationExperiment(settings=settings, **options)
+    text = TextOptions(folder=corpus.train.source.parent)
+    experiment = TranslationExperiment(settings=settings, text=text, **options)
     return plan_translation_cells(experiment, corpus, processes=processes)
 
 
