@@ -127,6 +127,7 @@ TASKS = click.option("--task", "tasks", multiple=True, help="Task by any of its 
 PRESET = click.option("--preset", help=f"Preset of settings: {join_names(PRESETS)}. [default: the data set's own]")
 DEVICE = click.option("--device", default="auto", show_default=True, help=f"Device: {join_names(DEVICES)}.")
 RESULTS = click.option("--results", type=FOLDER, default="results", show_default=True, help="Folder of the records.")
+EXPLAIN = click.option("--explain", is_flag=True, help="Say below a text table how its figures were computed.")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 DATA = together(
     click.option(

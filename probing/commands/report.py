@@ -17,8 +17,11 @@ from probing.report import FORMATS
 @click.option("--format", type=click.Choice(FORMATS), default="table", show_default=True, help="Format of the report.")
 @click.option("--compare", "reference", metavar="MODEL", help="Mark figures that differ significantly from this model.")
 @click.option("--against", type=click.Choice(["paper"]), help="Add the paper's figures, and check its claims.")
+@options.EXPLAIN
 @click.option("-o", "--output", type=options.FILE, help="File to write instead of printing to the terminal.")
-def report(results: Path, format: str, reference: str | None, against: str | None, output: Path | None) -> None:
+def report(
+    results: Path, format: str, reference: str | None, against: str | None, explain: bool, output: Path | None
+) -> None:
     """Print the comparison table across Base, Simple, EM and all other models found.
 
     Each figure has its 95 % interval. The best of a column and all that are not significantly worse are bold.
@@ -26,7 +29,7 @@ def report(results: Path, format: str, reference: str | None, against: str | Non
     \b
     probe report
     probe report --compare base
-    probe report --against paper
+    probe report --against paper --explain
     probe report --format latex -o table.tex
     probe report --format csv | cut -d, -f5,7,11
     probe report --format html -o report.html
@@ -42,6 +45,7 @@ def report(results: Path, format: str, reference: str | None, against: str | Non
         against_paper=against == "paper",
         reference=reference,
         colour=output is None and sys.stdout.isatty(),
+        explain=explain,
         width=None if output else options.find_width(),
         on_damaged=options.warn,
     )

@@ -30,7 +30,7 @@ def make_section(table: Table) -> dict[str, Any]:
         "models": labels,
         "rows": [{"label": row.label, "model": labels.index(row.label) if row.model else None} for row in table.rows],
         "views": {shown.measure: _pack_rows(shown, table.rows) for shown in tables},
-        "captions": {shown.measure: shown.caption for shown in tables},
+        "captions": {shown.measure: shown.caption.full for shown in tables},
         "differences": {models.index(reference): _pack_differences(table, reference) for reference in references},
         "cells": [
             _describe_cell(index, model, task)

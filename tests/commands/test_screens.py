@@ -54,3 +54,19 @@ def test_a_file_or_a_program_gets_whole_lines(command: str, translations: Path, 
     parts = [translations if part == "TRANSLATIONS" else part for part in COMMANDS[command]]
     _, whole, _ = probe(*parts)
     assert max(map(len, whole.splitlines())) > 80
+
+
+@pytest.mark.parametrize("command", ["report --compare", "compare", "translate report"])
+def test_a_caption_is_short_and_the_method_is_under_explain(
+    command: str, translations: Path, probe: Probe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = [translations if part == "TRANSLATIONS" else part for part in COMMANDS[command]]
+    _, brief, _ = probe(*parts)
+    _, explained, _ = probe(*parts, "--explain")
+    methods = ["McNemar", "Wilson's", "randomisation or", "Koehn 2004", "sacrebleu: nrefs"]
+    assert any(method in explained for method in methods)
+    assert not any(method in brief for method in methods)
+    monkeypatch.setattr(options, "find_width", lambda: 80)
+    hint = "--explain tells how intervals and tests are computed."
+    assert probe(*parts)[1].rstrip().endswith(hint)
+    assert hint not in probe(*parts, "--explain")[1]

@@ -20,6 +20,7 @@ from probing.report.translation import TABLES
 @click.option("--lowercase", is_flag=True, help="Add a column of BLEU without regard to case (lc).")
 @click.option("--format", type=click.Choice(FORMATS), default="table", show_default=True, help="Format of the report.")
 @click.option("--against", type=click.Choice(["paper"]), help="Add the paper's figures, and check its claims.")
+@options.EXPLAIN
 @click.option("-o", "--output", type=options.FILE, help="File to write instead of printing to the terminal.")
 def report(
     results: Path,
@@ -28,6 +29,7 @@ def report(
     lowercase: bool,
     format: str,
     against: str | None,
+    explain: bool,
     output: Path | None,
 ) -> None:
     """Print the paper's tables of translation: BLEU, parameters and speed.
@@ -55,6 +57,7 @@ def report(
         against_paper=against == "paper",
         test=test,
         lowercase=lowercase,
+        explain=explain,
         width=None if output else options.find_width(),
         on_damaged=options.warn,
     )
