@@ -58,7 +58,7 @@ def test_bold_on_a_terminal_and_stars_elsewhere(story):
     assert "\nBold: best of its column, or not significantly worse." in coloured
     assert "*84.25" in plain
     assert "\033" not in plain
-    assert "\n*: best of its column, or not significantly worse (" in plain
+    assert "\n*: best of its column, or not significantly worse." in plain
     assert re.sub(r"\033\[\d+m", "", coloured).count("\n") == plain.count("\n")
 
 
