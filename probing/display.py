@@ -31,6 +31,8 @@ class Status:
     """Whether a verbose display prints the text as a line of its own."""
     note: str = ""
     """A line to be shown in any case; then the rest does not count."""
+    news: str = ""
+    """A line to be shown unless quiet; then the rest does not count."""
 
 
 @dataclass(slots=True)
@@ -140,6 +142,9 @@ class Display:
         """Show how far a cell has come."""
         if status.note:
             self.warn(f"{status.work}: {status.note}")
+            return
+        if status.news:
+            self.say(f"{status.work}: {status.news}")
             return
         if status.milestone:
             self.detail(f"  {status.work}: {status.text}")

@@ -247,3 +247,10 @@ def test_counting_shows_a_bar_on_a_terminal_only() -> None:
             on_progress(4)
             on_progress(10)
         assert ("Tense Mine: embedding" in file.getvalue()) == terminal
+
+
+def test_news_of_a_cell_are_a_line_unless_quiet(plain):
+    for verbosity, expected in ((0, "Tense EM seed 0: goes on from epoch 3\n"), (-1, "")):
+        screen = plain(verbosity)
+        screen.display.update(Status(work="Tense EM seed 0", news="goes on from epoch 3"))
+        assert screen.text == expected

@@ -41,3 +41,4 @@ def plot(
     from probing.report.plots import load_and_plot
 
     load_and_plot(results, kind, output, task=task, model=model, data=data, preset=preset, on_damaged=options.warn)
+    options.warn(f"{output} is written")

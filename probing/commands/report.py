@@ -35,7 +35,6 @@ def report(
     probe report --format html -o report.html
     """
     from probing.report.formats import load_and_render
-    from probing.report.writing import write_file
 
     if format == "html" and output is None and sys.stdout.isatty():
         raise ProbingError("--format html makes a page, not text for a terminal: add -o report.html")
@@ -53,4 +52,4 @@ def report(
         # The other formats hold no control characters, except those that make text bold.
         click.echo({"json": escape_json, "csv": as_lines}.get(format, str)(text))
     else:
-        write_file(output, f"{text}\n".encode(errors="replace"))
+        options.write(output, f"{text}\n".encode(errors="replace"))

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from probing.commands import options
+from tests.commands.test_commands import FAST, GOOD
 from tests.translations import COMPONENTS, save
 
 Probe = Callable[..., tuple[int, str, str]]
@@ -70,3 +71,24 @@ def test_a_caption_is_short_and_the_method_is_under_explain(
     hint = "--explain tells how intervals and tests are computed."
     assert probe(*parts)[1].rstrip().endswith(hint)
     assert hint not in probe(*parts, "--explain")[1]
+
+
+def test_a_run_ends_with_its_table_or_the_command_that_shows_it(
+    probe: Probe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "task.tsv").write_text(GOOD, encoding="utf-8")
+    command = ["run", "--task-file", "task.tsv", *FAST, "--aggregator", "base", "--results", "my results"]
+    code, out, err = probe(*command)
+    assert (code, out) == (0, "")
+    assert err.endswith("The table: probe report --results 'my results'\n")
+    assert probe(*command, "--quiet")[1:] == ("", "")
+    monkeypatch.setattr(options, "find_width", lambda: 80)
+    monkeypatch.setenv("LINES", "24")
+    code, out, err = probe(*command)
+    assert out.startswith("\nModel")
+    assert "The table" not in err
+    monkeypatch.setenv("LINES", "8")
+    code, out, err = probe(*command)
+    assert out == ""
+    assert "The table: probe report" in err

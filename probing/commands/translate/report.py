@@ -46,7 +46,6 @@ def report(
     probe translate report --format html -o translation.html
     """
     from probing.report.translation.formats import load_and_render_translations
-    from probing.report.writing import write_file
 
     if format == "html" and output is None and sys.stdout.isatty():
         raise ProbingError("--format html makes a page, not text for a terminal: add -o report.html")
@@ -64,4 +63,4 @@ def report(
     if output is None:
         click.echo({"json": escape_json, "csv": as_lines}.get(format, str)(text))
     else:
-        write_file(output, f"{text}\n".encode(errors="replace"))
+        options.write(output, f"{text}\n".encode(errors="replace"))
