@@ -144,6 +144,15 @@ DEVICE = click.option("--device", default="auto", show_default=True, help=f"Devi
 RESULTS = click.option(
     "--results", type=FOLDER, default=str(DEFAULT_RESULTS), show_default=True, help="Folder of the records."
 )
+FILTERS = together(
+    click.option("--task", "tasks", multiple=True, help="Only these tasks. Can be repeated, or a list with commas."),
+    click.option("--model", "models", multiple=True, help="Only these models, by their names in `probe report`."),
+    click.option("--data", multiple=True, help="Only these data sets."),
+    click.option("--preset", "presets", multiple=True, help="Only these presets."),
+    click.option("--seed", "seeds", multiple=True, metavar="N", help="Only these seeds."),
+    click.option("--all-versions", is_flag=True, help="Show the older versions of an edited plug-in as well."),
+)
+"""Fields of a Selection."""
 EXPLAIN = click.option("--explain", is_flag=True, help="Say below a text table how its figures were computed.")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 DATA = together(

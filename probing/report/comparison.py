@@ -13,6 +13,7 @@ from typing import Any
 from probing.errors import ProbingError, as_one_line
 from probing.report.blocks import Statement, add_method, align, join_tables, split_columns, wrap
 from probing.report.grouping import ModelResults, ResultGroup, find_model, group_results, load_records
+from probing.report.selection import EVERYTHING, Selection
 from probing.report.significance import TESTS, Comparer, Verdict, format_difference, judge
 from probing.results import Record
 from probing.statistics import Comparison, average_comparisons
@@ -66,12 +67,13 @@ def load_and_compare(
     second: str,
     *,
     as_json: bool,
+    selection: Selection = EVERYTHING,
     explain: bool = False,
     width: int | None = None,
     on_damaged: Callable[[str], None],
 ) -> str:
     """Return the comparison of two models in a results folder, as text for a terminal's width or as JSON."""
-    comparisons = compare_models(load_records(folder, on_damaged), first, second)
+    comparisons = compare_models(selection.apply(load_records(folder, on_damaged), on_damaged), first, second)
     if as_json:
         return json.dumps([_as_dict(comparison) for comparison in comparisons], indent=2, ensure_ascii=False)
     texts = [render_text(comparison, explain=explain, width=width) for comparison in comparisons]

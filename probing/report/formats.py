@@ -24,6 +24,7 @@ from probing.report.blocks import (
 )
 from probing.report.explanations import load_explanations
 from probing.report.grouping import load_records
+from probing.report.selection import EVERYTHING, Selection
 from probing.report.table import Row, Table, TableValue, make_tables
 from probing.results import Record, pausing_garbage_collection
 
@@ -34,6 +35,7 @@ def load_and_render(
     *,
     against_paper: bool = False,
     reference: str | None = None,
+    selection: Selection = EVERYTHING,
     explain: bool = False,
     colour: bool = False,
     width: int | None = None,
@@ -41,7 +43,7 @@ def load_and_render(
 ) -> str:
     """Return the report on a results folder; if there is nothing to report, the error names the command to run."""
     with pausing_garbage_collection():
-        records = load_records(folder, on_damaged)
+        records = selection.apply(load_records(folder, on_damaged), on_damaged, also=reference)
         if format != "html":
             return render(
                 records,
