@@ -57,7 +57,15 @@ def load_and_render(
         from probing.report.html import render_html  # jinja2 is not needed for the other formats
 
         explanations = load_explanations(folder, on_damaged)
-        return render_html(records, explanations, folder.name, against_paper=against_paper, reference=reference)
+        return render_html(
+            records,
+            explanations,
+            # A page must not tell the paths of a machine.
+            folder.name if folder.is_absolute() or ".." in folder.parts else folder.as_posix(),
+            chosen=selection.as_options(),
+            against_paper=against_paper,
+            reference=reference,
+        )
 
 
 def render(

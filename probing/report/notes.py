@@ -14,6 +14,8 @@ from probing.statistics import Interval, wilson_interval
 
 SHARED_SECTIONS = ("model", "training", "probe")
 """Sections of settings in which models should be alike; the other sections belong to a single model."""
+CHANCE_NOTE = "not distinguishable from always guessing the most frequent label"
+"""Beginning of the note on results at chance."""
 NAMED = 6
 """Largest number of items that a list names; the others are only counted."""
 
@@ -114,7 +116,7 @@ def _find_chance(group: ResultGroup) -> Iterator[str]:
     """Yield a note that names the results that are not significantly above the majority baseline."""
     found = [f"{label} on {', '.join(tasks)}" for label, tasks in find_chance(group).items()]
     if found:
-        yield f"not distinguishable from always guessing the most frequent label: {join_some(found)}"
+        yield f"{CHANCE_NOTE}: {join_some(found)}"
 
 
 def _find_disagreement(group: ResultGroup) -> Iterator[str]:

@@ -6,9 +6,12 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
+from probing.report.chance import find_chance
 from probing.report.confusion import count_confusions, order_labels
 from probing.report.grouping import ModelResults, ResultGroup, TaskResult, flatten_settings
 from probing.report.layers import find_stacks
+from probing.report.meanings import explain_labels
+from probing.report.notes import CHANCE_NOTE
 from probing.report.significance import judge_against
 from probing.report.table import Row, Table, TableValue
 from probing.results import Record
@@ -44,6 +47,15 @@ def make_section(table: Table) -> dict[str, Any]:
             for model in models
             if task in model.results
         },
+        "meanings": {
+            task: explain_labels(task, model.results[task].gold[0])
+            for task in group.families
+            for model in models
+            if task in model.results
+        },
+        "chance": [[labels.index(label), tasks] for label, tasks in find_chance(group).items()],
+        "chanceNote": CHANCE_NOTE,
+        "notes": [[number for number, label in enumerate(labels) if label in note] for note in table.notes],
         "stacks": [
             {"encoder": encoder, "layers": {layer: models.index(model) for layer, model in layers.items()}}
             for encoder, layers in find_stacks(group).items()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import io
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -161,12 +161,17 @@ def plot_layers(figure: Figure, group: ResultGroup) -> None:
         encoder: [name for name in _choose_tasks(group) if any(name in one.results for one in layers.values())]
         for encoder, layers in stacks.items()
     }
-    width = 0.9 + 0.32 * max(map(len, stacks.values()))
+    width = 1.4 + 0.32 * max(map(len, stacks.values()))
     figure.set_size_inches(max(COLUMN, width), sum(0.6 + 0.22 * len(names) for names in tasks.values()))
     for place, (encoder, layers) in enumerate(stacks.items(), 1):
         axes = figure.add_subplot(len(stacks), 1, place, title=_shorten(encoder), xlabel="layer")
         rows = [[_get_accuracy(one.results.get(name)) for one in layers.values()] for name in tasks[encoder]]
-        _fill_matrix(axes, np.array(rows), tasks[encoder], [str(layer) for layer in layers], digits=1, by_row=True)
+        chance = np.array([[_get_majority(name, layers.values())] for name in tasks[encoder]])
+        shades = (np.array(rows) - chance) / np.maximum(100 - chance, 1e-9)
+        _fill_matrix(axes, np.array(rows), tasks[encoder], [str(layer) for layer in layers], digits=1, shades=shades)
+        bar = figure.colorbar(axes.images[0], ax=axes, ticks=[0, 1], fraction=0.04, pad=0.02)
+        bar.ax.set_yticklabels(["chance", "100 %"], fontsize=6)
+        bar.outline.set_visible(False)
 
 
 KINDS: Mapping[str, Callable[[Figure, ResultGroup], None]] = {
@@ -227,20 +232,24 @@ def _choose_look(number: int, label: str) -> dict[str, Any]:
     return {"marker": MARKERS[number % len(MARKERS)], "color": COLOURS[number % len(COLOURS)], "label": label}
 
 
+def _get_majority(task: str, models: Iterable[ModelResults]) -> float:
+    """Return the majority's accuracy on a task that some of the models have been measured on."""
+    return next(one.results[task].majority for one in models if task in one.results)
+
+
 def _get_accuracy(result: TaskResult | None) -> float:
     return float("nan") if result is None else result.accuracy
 
 
 def _fill_matrix(
-    axes: Axes, values: Any, rows: Sequence[str], columns: Sequence[str], *, digits: int, by_row: bool = False
+    axes: Axes, values: Any, rows: Sequence[str], columns: Sequence[str], *, digits: int, shades: Any = None
 ) -> None:
-    """Draw a matrix with its numbers; the colours span the whole matrix, or each row from its lowest to its highest."""
-    shades = values
-    if by_row:
-        low, high = np.nanmin(values, axis=1, keepdims=True), np.nanmax(values, axis=1, keepdims=True)
-        shades = (values - low) / np.maximum(high - low, 1e-9)
-    axes.imshow(shades, cmap="Blues", aspect="auto")
-    dark = float(np.nanmax(shades)) * 0.6
+    """Draw a matrix with its numbers; the colours span the whole matrix, or are shades from 0 to 1."""
+    given = shades is not None
+    shades = shades if given else values
+    low, high = (0.0, 1.0) if given else (None, None)
+    axes.imshow(shades, cmap="Blues", aspect="auto", vmin=low, vmax=high)
+    dark = 0.6 if given else float(np.nanmax(shades)) * 0.6
     for row, column in np.ndindex(values.shape):
         if values[row, column] > 0:
             ink = "white" if shades[row, column] > dark else "black"

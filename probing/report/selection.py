@@ -25,6 +25,13 @@ class Selection:
     all_versions: bool = False
     """Whether versions of a plug-in that were edited since are kept."""
 
+    def as_options(self) -> list[str]:
+        """Return the filters as options of a command."""
+        values = {"task": self.tasks, "model": self.models, "data": self.data, "preset": self.presets}
+        named = [part for name, given in values.items() for value in given for part in (f"--{name}", value)]
+        seeds = [part for seed in self.seeds for part in ("--seed", seed)]
+        return [*named, *seeds, *(["--all-versions"] if self.all_versions else [])]
+
     def apply(self, records: Sequence[Record], say: Callable[[str], None], *, also: str | None = None) -> list[Record]:
         """Return the records that are chosen; a value that none of them has is a mistake.
 
