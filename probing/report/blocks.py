@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import re
 import textwrap
 from collections.abc import Sequence
@@ -182,13 +183,16 @@ def _introduce(note: str) -> str:
 def render_frame(frame: pd.DataFrame, format: str) -> str:
     """Return a DataFrame of records, with their settings in a column, as CSV or JSON."""
     if format == "json":
-        frame = frame.map(_clean)
-        return frame.to_json(orient="records", indent=2, force_ascii=False, double_precision=15)
+        pairs = zip(frame.astype(object).to_dict("records"), frame.isna().to_dict("records"), strict=True)
+        rows = [{name: None if gaps[name] else _clean(value) for name, value in row.items()} for row, gaps in pairs]
+        return json.dumps(rows, indent=2, ensure_ascii=False, default=lambda value: value.item())
     return frame.assign(settings=frame["settings"].map(json.dumps)).map(guard_cell).to_csv(index=False).rstrip("\n")
 
 
 def _clean(value: Any) -> Any:
-    """Return a value in which all texts can be written as UTF-8."""
+    """Return a value in which all texts can be written as UTF-8, and numbers that JSON does not know are missing."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
     if isinstance(value, dict):
         return {_clean(key): _clean(item) for key, item in value.items()}
     return as_unicode(value) if isinstance(value, str) else value
