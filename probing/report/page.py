@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
+from probing.report.balance import compute_macro_f1, compute_matthews
 from probing.report.chance import find_chance
 from probing.report.confusion import count_confusions, order_labels
 from probing.report.grouping import ModelResults, ResultGroup, TaskResult, flatten_settings
@@ -165,6 +166,8 @@ def _list_facts(result: TaskResult) -> list[tuple[str, str]]:
     facts = [
         ("interval", f"{100 * result.interval.low:.2f} to {100 * result.interval.high:.2f} (95 %)"),
         ("majority", f"{scores.majority_accuracy:.2f}"),
+        ("macro F1", f"{fmean(map(compute_macro_f1, result.scores)):.2f}"),
+        ("Matthews", f"{fmean(map(compute_matthews, result.scores)):.2f} (correlation)"),
         ("parameters", f"{scores.parameters:,}{words}"),
         ("speed", f"{speed:,.0f} tokens a second"),
         ("data", f"{identity.data.name}, {identity.data.file}, SHA-256 {identity.data.sha256[:12]}"),

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from probing.registry import AGGREGATORS
+from probing.report.balance import describe_imbalanced
 from probing.report.blocks import NOTHING, Statement, add_method
 from probing.report.claims import Claim, check_claims
 from probing.report.grouping import AVERAGE, ModelResults, ResultGroup, group_results
@@ -137,7 +138,7 @@ def _make_table(analysis: Analysis, against_paper: bool, notes: Sequence[str]) -
         analysis=analysis,
         legend=_explain_bold(analysis),
         marks=_explain_marks(analysis),
-        notes=[*notes, *analysis.comparer.incomparable, *find_doubts(group)],
+        notes=[*notes, *analysis.comparer.incomparable, *find_doubts(group), *describe_imbalanced(group)],
         claims=claims,
         supplements=supplements,
     )
