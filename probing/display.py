@@ -10,9 +10,12 @@ from dataclasses import dataclass, field
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.table import Column
 
 from probing.errors import as_one_line
 
+WIDE = 100
+"""Width of a terminal from which bars are long."""
 SECONDS_UNTIL_A_BAR = 2.0
 """Time after which a progress bar appears."""
 
@@ -31,6 +34,8 @@ class Status:
     """Whether a verbose display prints the text as a line of its own."""
     note: str = ""
     """A line to be shown in any case; then the rest does not count."""
+    news: str = ""
+    """A line to be shown unless quiet; then the rest does not count."""
 
 
 @dataclass(slots=True)
@@ -47,6 +52,8 @@ class Display:
     _ended: list[str] = field(default_factory=list)
     _progress: Progress | None = None
     _overall: TaskID | None = None
+    _longest: int = 0
+    """Length of the longest text so far."""
     _rows: dict[str, TaskID] = field(default_factory=dict)
 
     @property
@@ -91,10 +98,11 @@ class Display:
         if not self._is_live:
             yield
             return
+        self._longest = 0
         columns = (
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=24),
-            TextColumn("{task.fields[text]}", markup=False),
+            TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True)),
+            BarColumn(bar_width=self._bar),
+            TextColumn("{task.fields[text]}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis")),
         )
         with Progress(*columns, console=self.console, transient=True) as self._progress:
             self._overall = self._progress.add_task("all", total=self._size, text="")
@@ -141,6 +149,9 @@ class Display:
         if status.note:
             self.warn(f"{status.work}: {status.note}")
             return
+        if status.news:
+            self.say(f"{status.work}: {status.news}")
+            return
         if status.milestone:
             self.detail(f"  {status.work}: {status.text}")
         if status.work in self._ended:  # a status from another process can arrive after the outcome
@@ -149,7 +160,10 @@ class Display:
         if self._progress is not None and self._overall is not None:
             if status.work not in self._rows:
                 self._rows[status.work] = self._progress.add_task(as_one_line(status.work), total=1.0, text="")
-            self._progress.update(self._rows[status.work], completed=status.fraction, text=as_one_line(status.text))
+            text = as_one_line(status.text)
+            self._longest = max(self._longest, len(text))
+            row, name = self._rows[status.work], self._shorten(status.work)
+            self._progress.update(row, completed=status.fraction, text=text, description=name)
             overall = f"cell {min(len(self._ended) + 1, self._total)} of {self._total}{self._left_text()}"
             self._progress.update(self._overall, completed=self._done, text=overall)
 
@@ -160,6 +174,16 @@ class Display:
         if self._progress is not None and cell in self._rows:
             self._progress.remove_task(self._rows.pop(cell))
         self.say(f"[{len(self._ended)}/{self._total}] {cell}: {outcome}{self._left_text()}")
+
+    @property
+    def _bar(self) -> int:
+        """Length of a progress bar."""
+        return 24 if self.console.width >= WIDE else 8
+
+    def _shorten(self, name: str) -> str:
+        """Return a name that leaves room for bar and text; a long one loses its middle, because names differ last."""
+        shown, room = as_one_line(name), max(16, self.console.width - self._bar - self._longest - 2)
+        return shown if len(shown) <= room else f"{shown[: room // 2 - 1]}…{shown[-(room - room // 2) :]}"
 
     @property
     def _done(self) -> float:

@@ -247,3 +247,25 @@ def test_counting_shows_a_bar_on_a_terminal_only() -> None:
             on_progress(4)
             on_progress(10)
         assert ("Tense Mine: embedding" in file.getvalue()) == terminal
+
+
+def test_news_of_a_cell_are_a_line_unless_quiet(plain):
+    for verbosity, expected in ((0, "Tense EM seed 0: goes on from epoch 3\n"), (-1, "")):
+        screen = plain(verbosity)
+        screen.display.update(Status(work="Tense EM seed 0", news="goes on from epoch 3"))
+        assert screen.text == expected
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_long_names_leave_room_for_the_bar_and_the_text(live, width):
+    screen = live(width=width)
+    name = "coordination_inversion sentence-transformers/all-MiniLM-L6-v2 layer 11 seed 4"
+    text = "epoch 3/8  loss 0.123  dev 81.25  12,345 tokens/s"
+    with screen.display.running([(name, 1)]):
+        screen.display.update(status(name, text=text))
+        lines = [line.rstrip() for line in screen.refresh().splitlines() if line.strip()]
+    assert max(map(len, lines)) <= width
+    (line,) = [line for line in lines if "epoch" in line]
+    assert text in line
+    assert "seed 4 " in line
+    assert line.startswith("coord")

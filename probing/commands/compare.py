@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -13,8 +14,10 @@ from probing.commands import options
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
 @options.RESULTS
+@options.FILTERS
+@options.EXPLAIN
 @options.AS_JSON
-def compare(first: str, second: str, results: Path, as_json: bool) -> None:
+def compare(first: str, second: str, results: Path, explain: bool, as_json: bool, **filters: Any) -> None:
     """Compare two models, task by task and overall.
 
     A and B are models by their names in `probe report`, or by their registered names. Differences are A - B, paired on
@@ -26,7 +29,17 @@ def compare(first: str, second: str, results: Path, as_json: bool) -> None:
     probe compare em simple --json
     """
     from probing.report.comparison import load_and_compare
+    from probing.report.selection import Selection
 
     show = options.show_json if as_json else options.show
-    width = options.find_width()
-    show(load_and_compare(results, first, second, as_json=as_json, width=width, on_damaged=options.warn))
+    text = load_and_compare(
+        results,
+        first,
+        second,
+        as_json=as_json,
+        selection=Selection(**filters),
+        explain=explain,
+        width=options.find_width(),
+        on_damaged=options.warn,
+    )
+    show(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import sys
 from collections.abc import Callable, Sequence
@@ -27,6 +28,7 @@ class PathType(click.Path):
 FILE = PathType(path_type=Path, dir_okay=False)
 FOLDER = PathType(path_type=Path, file_okay=False)
 COUNT = click.IntRange(1)
+DEFAULT_RESULTS = Path("results")
 MOST_SEEDS = 10_000
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -40,6 +42,19 @@ def warn(line: str) -> None:
 def show(text: str) -> None:
     """Print lines; control characters in them, which a file name or a label may hold, are printed as escapes."""
     click.echo(as_lines(text))
+
+
+def write(path: Path, content: bytes) -> None:
+    """Write a file that the user asked for, and say so on stderr."""
+    from probing.report.writing import write_file
+
+    write_file(path, content)
+    warn(f"{path} is written")
+
+
+def spell_command(*words: str, results: Path) -> str:
+    """Return a command on a results folder, as a user would type it."""
+    return shlex.join(["probe", *words, *([] if results == DEFAULT_RESULTS else ["--results", str(results)])])
 
 
 def find_width() -> int | None:
@@ -139,7 +154,19 @@ ONE_AGGREGATOR = f"{', '.join(registry.AGGREGATORS.builtins)}, module:Name or fi
 TASKS = click.option("--task", "tasks", multiple=True, help="Task by any of its names, or all. [default: all]")
 PRESET = click.option("--preset", help=f"Preset of settings: {join_names(PRESETS)}. [default: the data set's own]")
 DEVICE = click.option("--device", default="auto", show_default=True, help=f"Device: {join_names(DEVICES)}.")
-RESULTS = click.option("--results", type=FOLDER, default="results", show_default=True, help="Folder of the records.")
+RESULTS = click.option(
+    "--results", type=FOLDER, default=str(DEFAULT_RESULTS), show_default=True, help="Folder of the records."
+)
+FILTERS = together(
+    click.option("--task", "tasks", multiple=True, help="Only these tasks. Can be repeated, or a list with commas."),
+    click.option("--model", "models", multiple=True, help="Only these models, by their names in `probe report`."),
+    click.option("--data", multiple=True, help="Only these data sets."),
+    click.option("--preset", "presets", multiple=True, help="Only these presets."),
+    click.option("--seed", "seeds", multiple=True, metavar="N", help="Only these seeds."),
+    click.option("--all-versions", is_flag=True, help="Show the older versions of an edited plug-in as well."),
+)
+"""Fields of a Selection."""
+EXPLAIN = click.option("--explain", is_flag=True, help="Say below a text table how its figures were computed.")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 DATA = together(
     click.option(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -14,19 +15,8 @@ from probing.report import FIGURES
 @click.argument("kind", type=click.Choice(FIGURES))
 @click.option("-o", "--output", type=options.FILE, required=True, help="File of the figure: .svg, .png or .pdf.")
 @options.RESULTS
-@click.option("--task", help="Only task to draw. [default: all that were measured]")
-@click.option("--model", help="Only model to draw, by its name in `probe report`. [default: all]")
-@click.option("--data", help="Data set to draw, if there are several.")
-@click.option("--preset", help="Preset to draw, if there are several.")
-def plot(
-    kind: str,
-    output: Path,
-    results: Path,
-    task: str | None,
-    model: str | None,
-    data: str | None,
-    preset: str | None,
-) -> None:
+@options.FILTERS
+def plot(kind: str, output: Path, results: Path, **filters: Any) -> None:
     """Draw a figure as wide as a column of a paper.
 
     dots: accuracies with 95 % intervals; curves: dev accuracy by epoch; confusion: which labels one model confuses on
@@ -39,5 +29,7 @@ def plot(
     probe plot layers --model bert-base-uncased -o layers.pdf
     """
     from probing.report.plots import load_and_plot
+    from probing.report.selection import Selection
 
-    load_and_plot(results, kind, output, task=task, model=model, data=data, preset=preset, on_damaged=options.warn)
+    load_and_plot(results, kind, output, selection=Selection(**filters), on_damaged=options.warn)
+    options.warn(f"{output} is written")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -17,8 +18,18 @@ from probing.report import FORMATS
 @click.option("--format", type=click.Choice(FORMATS), default="table", show_default=True, help="Format of the report.")
 @click.option("--compare", "reference", metavar="MODEL", help="Mark figures that differ significantly from this model.")
 @click.option("--against", type=click.Choice(["paper"]), help="Add the paper's figures, and check its claims.")
+@options.FILTERS
+@options.EXPLAIN
 @click.option("-o", "--output", type=options.FILE, help="File to write instead of printing to the terminal.")
-def report(results: Path, format: str, reference: str | None, against: str | None, output: Path | None) -> None:
+def report(
+    results: Path,
+    format: str,
+    reference: str | None,
+    against: str | None,
+    explain: bool,
+    output: Path | None,
+    **filters: Any,
+) -> None:
     """Print the comparison table across Base, Simple, EM and all other models found.
 
     Each figure has its 95 % interval. The best of a column and all that are not significantly worse are bold.
@@ -26,13 +37,14 @@ def report(results: Path, format: str, reference: str | None, against: str | Non
     \b
     probe report
     probe report --compare base
-    probe report --against paper
+    probe report --against paper --explain
+    probe report --task Tense,SubNm --model em --model base
     probe report --format latex -o table.tex
     probe report --format csv | cut -d, -f5,7,11
     probe report --format html -o report.html
     """
     from probing.report.formats import load_and_render
-    from probing.report.writing import write_file
+    from probing.report.selection import Selection
 
     if format == "html" and output is None and sys.stdout.isatty():
         raise ProbingError("--format html makes a page, not text for a terminal: add -o report.html")
@@ -42,6 +54,8 @@ def report(results: Path, format: str, reference: str | None, against: str | Non
         against_paper=against == "paper",
         reference=reference,
         colour=output is None and sys.stdout.isatty(),
+        selection=Selection(**filters),
+        explain=explain,
         width=None if output else options.find_width(),
         on_damaged=options.warn,
     )
@@ -49,4 +63,4 @@ def report(results: Path, format: str, reference: str | None, against: str | Non
         # The other formats hold no control characters, except those that make text bold.
         click.echo({"json": escape_json, "csv": as_lines}.get(format, str)(text))
     else:
-        write_file(output, f"{text}\n".encode(errors="replace"))
+        options.write(output, f"{text}\n".encode(errors="replace"))

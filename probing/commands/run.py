@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,9 @@ import click
 from probing.commands import options
 from probing.config import CONTROLS, DTYPES, PROBES
 from probing.errors import ProbingError
+
+ROOM = 4
+"""Number of a terminal's lines that the table at the end of a run leaves to the lines above it."""
 
 
 @click.command()
@@ -135,4 +140,22 @@ def run(
         options.show(json.dumps(planned.as_dict(), indent=2) if as_json else planned.text())
         return
     summary = running.run(experiment, place, display)
+    if summary.cells and not quiet:
+        _show_outcome(summary.cells, results)
     sys.exit(1 if summary.failed else 0)
+
+
+def _show_outcome(cells: Sequence[Any], results: Path) -> None:
+    """Print the table of a run's cells if it fits the terminal; elsewhere name the command that shows it."""
+    from probing.report.formats import render
+    from probing.results import find_record
+
+    width = options.find_width()
+    found = [find_record(cell.record_path(results), cell.key) for cell in cells] if width else []
+    records = [record for record in found if record is not None]
+    if any(record.identity.measure == "accuracy" and record.scores for record in records):
+        table = render(records, colour=True, width=width)
+        if table.count("\n") < shutil.get_terminal_size().lines - ROOM:
+            click.echo(f"\n{table}")
+            return
+    options.warn(f"The table: {options.spell_command('report', results=results)}")

@@ -171,6 +171,7 @@ def _score(
             name=f"training-{stage.number}",
             stopwatch=stopwatch,
             on_note=lambda text: on_status(Status(work=cell.name, note=text)),
+            on_news=lambda text: on_status(Status(work=cell.name, news=text)),
         )
         job = Job(
             name=identity.task,

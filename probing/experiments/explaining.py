@@ -211,7 +211,9 @@ def _fit(cell: Cell, task: IndexedTask, device: torch.device, display: Display) 
     """Train the cell's model as a run does; the checkpoint of its last epoch is kept, and found the next time."""
     limit_threads(cell.identity)
     torch.manual_seed(cell.identity.seed)
-    checkpoint = Checkpoint(cache_folder("explained") / cell.key, key=cell.key, device=device, on_note=display.warn)
+    checkpoint = Checkpoint(
+        cache_folder("explained") / cell.key, key=cell.key, device=device, on_note=display.warn, on_news=display.say
+    )
     with display.counting(f"{cell.name}: epochs", cell.method.settings["training"]["max_epochs"]) as on_epoch:
         job = Job(
             name=cell.task.name,

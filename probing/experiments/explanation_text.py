@@ -11,6 +11,8 @@ from probing.errors import as_one_line, escape_rows
 from probing.experiments.explaining import ExplainedSentence, Explanation
 
 BARS = "▁▂▃▄▅▆▇█"
+UNKNOWN_MEANS = "word?: a word that the model has not seen in training; to it, all of them are one and the same."
+"""Legend of the question marks."""
 
 
 def render(explanations: Sequence[Explanation]) -> str:
@@ -20,6 +22,8 @@ def render(explanations: Sequence[Explanation]) -> str:
         origin = f"{each.task}, {each.model}, seed {each.seed}; data: {each.data}; preset: {each.preset}"
         parts.append(f"{as_one_line(origin)}; test accuracy {each.test_accuracy:.2f}")
         parts += [_render_sentence(sentence) for sentence in each.sentences]
+    if any(any(sentence.unknown) for each in explanations for sentence in each.sentences):
+        parts.append(UNKNOWN_MEANS)
     return "\n\n".join([*parts, *_render_masking(explanations)])
 
 

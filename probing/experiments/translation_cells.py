@@ -179,6 +179,7 @@ def _train(
         name="training",
         stopwatch=stopwatch,
         on_note=lambda text: on_status(Status(work=cell.name, note=text)),
+        on_news=lambda text: on_status(Status(work=cell.name, news=text)),
         read_only=not ranks.is_first,
     )
     with OneDnnProducts():

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import re
 import textwrap
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tabulate import tabulate
@@ -27,6 +29,36 @@ PROSE = 100
 """Number of characters at which prose is broken on a wide terminal, so that it is easy to read."""
 CLAIMS_HEADING = "The paper's claims, and what these results say about them"
 """Heading of the list of claims below a table."""
+ARROWS_MEAN = "⇑, ↑: better than Base with p < .01, p < .05; ⇓, ↓: worse"
+"""Meaning of the arrows in tables of translations."""
+EXPLAIN_HINT = "--explain tells how intervals and tests are computed."
+"""Line below the tables of a terminal if they are not explained."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """Sentences below a table: what it shows, and how that was computed."""
+
+    short: str
+    """What a reader of the table must know."""
+    full: str
+    """The same with the method."""
+
+    def __bool__(self) -> bool:
+        return bool(self.full)
+
+    def choose(self, *, explain: bool) -> str:
+        """Return the full text, or the short one unless the method is to be explained."""
+        return self.full if explain else self.short
+
+
+def add_method(what: str, method: str) -> Statement:
+    """Return a sentence, given without its full stop, that the method continues."""
+    return Statement(f"{what}.", f"{what}{method}.")
+
+
+NOTHING = Statement("", "")
+"""Statement where there is nothing to say."""
 
 
 def align(cells: Sequence[Sequence[str]], style: str = "simple", *, texts: int = 1) -> str:
@@ -78,6 +110,12 @@ def wrap(line: str, width: int | None) -> str:
     if width is None:
         return line
     return "\n".join(textwrap.wrap(line, min(width, PROSE), subsequent_indent="  ", break_on_hyphens=False)) or line
+
+
+def join_tables(texts: Sequence[str], *, explain: bool, width: int | None) -> str:
+    """Return text tables below each other; a terminal is told which option explains them."""
+    hint = [wrap(EXPLAIN_HINT, width)] if width is not None and not explain else []
+    return "\n\n".join([*texts, *hint])
 
 
 def compose_text(
@@ -145,13 +183,16 @@ def _introduce(note: str) -> str:
 def render_frame(frame: pd.DataFrame, format: str) -> str:
     """Return a DataFrame of records, with their settings in a column, as CSV or JSON."""
     if format == "json":
-        frame = frame.map(_clean)
-        return frame.to_json(orient="records", indent=2, force_ascii=False, double_precision=15)
+        pairs = zip(frame.astype(object).to_dict("records"), frame.isna().to_dict("records"), strict=True)
+        rows = [{name: None if gaps[name] else _clean(value) for name, value in row.items()} for row, gaps in pairs]
+        return json.dumps(rows, indent=2, ensure_ascii=False, default=lambda value: value.item())
     return frame.assign(settings=frame["settings"].map(json.dumps)).map(guard_cell).to_csv(index=False).rstrip("\n")
 
 
 def _clean(value: Any) -> Any:
-    """Return a value in which all texts can be written as UTF-8."""
+    """Return a value in which all texts can be written as UTF-8, and numbers that JSON does not know are missing."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
     if isinstance(value, dict):
         return {_clean(key): _clean(item) for key, item in value.items()}
     return as_unicode(value) if isinstance(value, str) else value

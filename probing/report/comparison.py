@@ -11,8 +11,9 @@ from statistics import fmean
 from typing import Any
 
 from probing.errors import ProbingError, as_one_line
-from probing.report.blocks import align, split_columns, wrap
+from probing.report.blocks import Statement, add_method, align, join_tables, split_columns, wrap
 from probing.report.grouping import ModelResults, ResultGroup, find_model, group_results, load_records
+from probing.report.selection import EVERYTHING, Selection
 from probing.report.significance import TESTS, Comparer, Verdict, format_difference, judge
 from probing.results import Record
 from probing.statistics import Comparison, average_comparisons
@@ -66,14 +67,17 @@ def load_and_compare(
     second: str,
     *,
     as_json: bool,
+    selection: Selection = EVERYTHING,
+    explain: bool = False,
     width: int | None = None,
     on_damaged: Callable[[str], None],
 ) -> str:
     """Return the comparison of two models in a results folder, as text for a terminal's width or as JSON."""
-    comparisons = compare_models(load_records(folder, on_damaged), first, second)
+    comparisons = compare_models(selection.apply(load_records(folder, on_damaged), on_damaged), first, second)
     if as_json:
         return json.dumps([_as_dict(comparison) for comparison in comparisons], indent=2, ensure_ascii=False)
-    return "\n\n".join(render_text(comparison, width=width) for comparison in comparisons)
+    texts = [render_text(comparison, explain=explain, width=width) for comparison in comparisons]
+    return join_tables(texts, explain=explain, width=width)
 
 
 def compare_models(records: Sequence[Record], first: str, second: str) -> list[ModelComparison]:
@@ -135,7 +139,7 @@ def _make_line(
     )
 
 
-def render_text(comparison: ModelComparison, *, width: int | None = None) -> str:
+def render_text(comparison: ModelComparison, *, explain: bool = False, width: int | None = None) -> str:
     """Return the comparison for a terminal; columns that do not fit stand below."""
     lines = [*comparison.tasks, comparison.overall] if len(comparison.tasks) > 1 else comparison.tasks
     single = any(line.p_mcnemar is not None for line in lines)
@@ -152,28 +156,43 @@ def render_text(comparison: ModelComparison, *, width: int | None = None) -> str
     cells = [[as_one_line(text) for text in row] for row in cells]
     parts = split_columns(cells, cells[0][1:], width)
     bodies = [align([[row[0], *(row[place] for place in part)] for row in cells]) for part in parts]
-    return "\n".join(["\n\n".join(bodies), "", *(wrap(as_one_line(line), width) for line in _summarise(comparison))])
+    below = [statement.choose(explain=explain) for statement in _summarise(comparison)]
+    return "\n".join(["\n\n".join(bodies), "", *(wrap(as_one_line(line), width) for line in below if line)])
 
 
-def _summarise(comparison: ModelComparison) -> list[str]:
-    """Return the lines below the table."""
+def _summarise(comparison: ModelComparison) -> list[Statement]:
+    """Return the lines below the table; the short ones leave out the tests."""
     differences = [line.verdict.difference for line in comparison.tasks]
     overall = comparison.overall.verdict
     tests = " or ".join(TESTS[test] for test in TESTS if test in {line.verdict.test for line in comparison.tasks})
     first, second = (f"seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}" for seeds in comparison.overall.seeds)
-    summary = [
-        f"{comparison.first} against {comparison.second}. Data: {comparison.data}; preset: {comparison.preset}; "
-        + (f"{first}." if first == second else f"{first} against {second}."),
+    counts = (
         f"{_count(comparison.wins, 'win')}, {_count(comparison.ties, 'tie')}, "
-        f"{_count(comparison.losses, 'loss', 'losses')} at p < .05 after Holm's correction over the tasks; "
-        f"higher on {sum(d > 0 for d in differences)}, lower on {sum(d < 0 for d in differences)}.",
+        f"{_count(comparison.losses, 'loss', 'losses')} at p < .05"
+    )
+    signs = f"higher on {sum(d > 0 for d in differences)}, lower on {sum(d < 0 for d in differences)}."
+    mean = (
         f"Mean difference {format_difference(overall.difference)} {overall.interval} percentage points, "
-        f"p {format_p(overall.p, equals='= ')} by {TESTS[overall.test]}.",
-        f"p by task: {tests}, paired on the test sentences; †, ‡: p < .05, p < .01 after the correction.",
+        f"p {format_p(overall.p, equals='= ')}"
+    )
+    summary = [
+        add_method(
+            f"{comparison.first} against {comparison.second}. Data: {comparison.data}; preset: {comparison.preset}; "
+            + (first if first == second else f"{first} against {second}"),
+            "",
+        ),
+        Statement(
+            f"{counts} (†; ‡: p < .01) after Holm's correction; {signs}",
+            f"{counts} after Holm's correction over the tasks; {signs}",
+        ),
+        add_method(mean, f" by {TESTS[overall.test]}"),
+        Statement(
+            "", f"p by task: {tests}, paired on the test sentences; †, ‡: p < .05, p < .01 after the correction."
+        ),
     ]
     if any(line.p_randomisation is not None for line in comparison.tasks):
-        summary.append("A model has one seed only: nothing here tells what other seeds would give.")
-    return summary + [f"Left out: {reason}." for reason in comparison.left_out]
+        summary.append(add_method("A model has one seed only: nothing here tells what other seeds would give", ""))
+    return summary + [add_method(f"Left out: {reason}", "") for reason in comparison.left_out]
 
 
 def format_p(p: float, *, equals: str = "") -> str:

@@ -18,11 +18,13 @@ from probing.report.blocks import (
     escape_latex,
     escape_markdown,
     introduce_notes,
+    join_tables,
     render_frame,
     split_columns,
 )
 from probing.report.explanations import load_explanations
 from probing.report.grouping import load_records
+from probing.report.selection import EVERYTHING, Selection
 from probing.report.table import Row, Table, TableValue, make_tables
 from probing.results import Record, pausing_garbage_collection
 
@@ -33,19 +35,37 @@ def load_and_render(
     *,
     against_paper: bool = False,
     reference: str | None = None,
+    selection: Selection = EVERYTHING,
+    explain: bool = False,
     colour: bool = False,
     width: int | None = None,
     on_damaged: Callable[[str], None],
 ) -> str:
     """Return the report on a results folder; if there is nothing to report, the error names the command to run."""
     with pausing_garbage_collection():
-        records = load_records(folder, on_damaged)
+        records = selection.apply(load_records(folder, on_damaged), on_damaged, also=reference)
         if format != "html":
-            return render(records, format, against_paper=against_paper, reference=reference, colour=colour, width=width)
+            return render(
+                records,
+                format,
+                against_paper=against_paper,
+                reference=reference,
+                explain=explain,
+                colour=colour,
+                width=width,
+            )
         from probing.report.html import render_html  # jinja2 is not needed for the other formats
 
         explanations = load_explanations(folder, on_damaged)
-        return render_html(records, explanations, folder.name, against_paper=against_paper, reference=reference)
+        return render_html(
+            records,
+            explanations,
+            # A page must not tell the paths of a machine.
+            folder.name if folder.is_absolute() or ".." in folder.parts else folder.as_posix(),
+            chosen=selection.as_options(),
+            against_paper=against_paper,
+            reference=reference,
+        )
 
 
 def render(
@@ -54,12 +74,14 @@ def render(
     *,
     against_paper: bool = False,
     reference: str | None = None,
+    explain: bool = False,
     colour: bool = False,
     width: int | None = None,
 ) -> str:
     """Return the report on some records as table, markdown, latex, csv or json, or as HTML for a notebook.
 
-    `width` is that of the terminal in which a table is shown; without it, lines are as long as they are.
+    `explain` adds the method to a text table; the other formats always have it. `width` is that of the terminal in
+    which a table is shown; without it, lines are as long as they are.
     """
     if format not in (*FORMATS, "notebook") or format == "html":
         raise unknown("format", format, [known for known in FORMATS if known != "html"])
@@ -72,15 +94,13 @@ def render(
     if format == "latex":
         labels = ["tab:probing", *(f"tab:probing-{number}" for number in range(2, len(tables) + 1))]
         return "\n\n".join(map(render_latex, tables, labels))
-    renderers: dict[str, Callable[[Table], str]] = {
-        "table": lambda table: render_text(table, colour=colour, width=width),
-        "markdown": render_markdown,
-        "notebook": render_notebook,
-    }
-    return "\n\n".join(renderers[format](table) for table in tables)
+    if format == "table":
+        texts = [render_text(table, explain=explain, colour=colour, width=width) for table in tables]
+        return join_tables(texts, explain=explain, width=width)
+    return "\n\n".join(map(render_markdown if format == "markdown" else render_notebook, tables))
 
 
-def render_text(table: Table, *, colour: bool = False, width: int | None = None) -> str:
+def render_text(table: Table, *, explain: bool = False, colour: bool = False, width: int | None = None) -> str:
     """Return the table for a terminal; the best of a column are bold, or have a star if there is no colour.
 
     A table that is wider than the terminal is cut between families of tasks, and its parts stand below each other.
@@ -97,7 +117,7 @@ def render_text(table: Table, *, colour: bool = False, width: int | None = None)
         align(_render_cells(table, show, as_one_line, "\n", only=[columns[place - 1] for place in part]))
         for part in parts
     ]
-    explained = _explain(table, "Bold" if colour else "*", as_one_line)
+    explained = _explain(table, "Bold" if colour else "*", as_one_line, explain=explain)
     return compose_text("\n\n".join(bodies), explained, table.notes, table.claims, width=width)
 
 
@@ -193,14 +213,14 @@ def _list_families(table: Table) -> list[str]:
     return [*families, *("" for _ in table.columns[len(families) :]), *(averages for _ in table.averages)]
 
 
-def _explain(table: Table, bold: str, escape_text: Callable[[str], str]) -> list[str]:
+def _explain(table: Table, bold: str, escape_text: Callable[[str], str], *, explain: bool = True) -> list[str]:
     """Return the caption, the meaning of bold figures and the meaning of marks, as far as there are any."""
-    caption = table.caption
+    caption, legend, marks = (one.choose(explain=explain) for one in (table.caption, table.legend, table.marks))
     if table.supplements:
         measures = " and ".join(other.measure for other in table.supplements)
         caption += f" {', '.join(table.averages)}: {measures}, see below."
-    legend = f"{bold}: {escape_text(table.legend)}" if table.legend else ""
-    return list(filter(None, [escape_text(caption), legend, escape_text(table.marks)]))
+    bold_means = f"{bold}: {escape_text(legend)}" if legend else ""
+    return list(filter(None, [escape_text(caption), bold_means, escape_text(marks)]))
 
 
 def _render_latex_value(row: Row, value: TableValue | None) -> str:

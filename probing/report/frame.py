@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from probing.report.balance import compute_macro_f1, compute_matthews
 from probing.report.grouping import group_results
 from probing.report.significance import Analysis, analyse_groups
 from probing.results import DescriptionLength, Record
@@ -40,6 +41,8 @@ COLUMNS: Mapping[str, Callable[[Record], Any] | None] = {
     **dict.fromkeys(("control_accuracy", "selectivity", "codelength", "uniform_codelength", "compression")),
     "processor": lambda record: record.where.get("processor"),
     "instruction_set": lambda record: record.where.get("instruction_set"),
+    "macro_f1": lambda record: record.scores and compute_macro_f1(record.scores),
+    "matthews": lambda record: record.scores and compute_matthews(record.scores),
 }
 """Columns of the long form, each with the function that computes it from a record.
 

@@ -22,6 +22,9 @@ from probing.tasks import COUNTERPARTS, FAMILIES, TASKS
 AVERAGE = "Avg."
 """Name of the column that follows the tasks."""
 
+LONGEST_MARK = 48
+"""Largest number of characters of the settings that tell apart two models of one label."""
+
 Key = TypeVar("Key", bound=Hashable)
 ModelKey = tuple[str, str, str]
 """Registered name, version and settings of a model; records that share all three share a row."""
@@ -259,8 +262,16 @@ def label_models(first_records: Mapping[ModelKey, Record]) -> dict[ModelKey, str
             marks.append(key[0])
         if any(other[0] == key[0] for other in alike):
             marks.append(f"version {key[1][:8]}")
+        if len(", ".join(marks)) > LONGEST_MARK:
+            marks = [_choose_mark(key, namesakes)]
         labels[key] = f"{label} ({', '.join(marks)})" if marks else label
     return labels
+
+
+def _choose_mark(key: ModelKey, namesakes: Sequence[ModelKey]) -> str:
+    """Return one word that tells a model from others of its label: its registered name, or else its number."""
+    names = [other[0] for other in namesakes]
+    return key[0] if names.count(key[0]) == 1 else f"#{namesakes.index(key) + 1}"
 
 
 def _make_results(records: Sequence[Record]) -> dict[str, TaskResult]:

@@ -20,14 +20,24 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from probing.report.explanations import Explanations
+from probing.report.meanings import explain_task
 from probing.report.page import list_differing_settings, make_section
 from probing.report.reproduction import list_commands
 from probing.report.table import Table, make_tables
 from probing.results import Record
-from probing.tasks import COUNTERPARTS, TASKS
 
-SCRIPTS = ("charts.js", "explanations.js", "report.js")
+SCRIPTS = ("charts.js", "view.js", "explanations.js", "report.js")
 """Files that make up the page's script, in order."""
+CONTENTS = {
+    "dots": "task by task",
+    "curves": "training curves",
+    "labels": "label by label",
+    "layers": "layer by layer",
+    "costs": "costs",
+    "settings": "settings",
+    "commands": "how to reproduce it",
+}
+"""Sections below a table, by the beginning of their addresses."""
 VERSIONS = ("probing", "torch", "python", "device", "processor")
 """Facts about where records were made that stand above a table."""
 VIEWS = {"compression": "description length"}
@@ -41,10 +51,11 @@ def render_html(
     explanations: Explanations | None = None,
     folder: str = "results",
     *,
+    chosen: Sequence[str] = (),
     against_paper: bool = False,
     reference: str | None = None,
 ) -> str:
-    """Return the page for some records."""
+    """Return the page for some records; `chosen` are the options that chose them."""
     tables = make_tables(records, against_paper=against_paper, reference=reference)
     sections = [make_section(table) for table in tables]
     explained = explanations or Explanations()
@@ -53,7 +64,7 @@ def render_html(
         SCRIPTS,
         {"sections": sections, "explanations": dataclasses.asdict(explained)},
         tables=[
-            _describe_table(table, section, folder, reference, against_paper)
+            _describe_table(table, section, folder, _list_options(reference, against_paper, chosen))
             for table, section in zip(tables, sections, strict=True)
         ],
         explained=explained,
@@ -87,23 +98,21 @@ def embed(data: object) -> Markup:
     return Markup(text.translate(ESCAPED))
 
 
-def _describe_table(
-    table: Table, section: Mapping[str, Any], folder: str, reference: str | None, against_paper: bool
-) -> dict[str, Any]:
+def _describe_table(table: Table, section: Mapping[str, Any], folder: str, options: Sequence[str]) -> dict[str, Any]:
     """Return the template's variables for one table."""
     group = table.analysis.group
     chosen = next(iter(section["differences"]), None)
     marks = section["differences"].get(chosen, [[] for _ in section["rows"]])
-    questions = {task.name: task.asks for task in TASKS + COUNTERPARTS}
-    report = ["probe", "report", "--results", folder, "--format", "html", "-o", "report.html"]
-    report += ["--compare", reference] if reference else []
-    report += ["--against", "paper"] if against_paper else []
+    questions = {task: explain_task(task) for task in table.families}
+    report = ["probe", "report", "--results", folder, "--format", "html", "-o", "report.html", *options]
     return {
         "table": table,
         "section": section,
         "title": f"{group.identity.data.name}, preset {group.identity.preset}",
         "facts": list_facts(group.records),
         "families": [(name, len(list(members))) for name, members in itertools.groupby(table.families.values())],
+        "questions": [(task, asks, section["meanings"].get(task)) for task, asks in questions.items() if asks],
+        "contents": [item for item in CONTENTS.items() if item[0] != "layers" or section["stacks"]],
         "columns": [(column, questions.get(column, "")) for column in table.columns],
         "rows": [
             (row, values, [difference and difference[-1] for difference in differences])
@@ -115,6 +124,12 @@ def _describe_table(
         "labels": [model.label for model in group.models],
         "commands": [*list_commands(group, folder), shlex.join(report)],
     }
+
+
+def _list_options(reference: str | None, against_paper: bool, chosen: Sequence[str]) -> list[str]:
+    """Return the options with which the page was made."""
+    compared = ["--compare", reference] if reference else []
+    return [*compared, *(["--against", "paper"] if against_paper else []), *chosen]
 
 
 def list_facts(records: Sequence[Record]) -> list[tuple[str, str]]:

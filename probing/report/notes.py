@@ -7,12 +7,15 @@ import statistics
 from collections.abc import Iterator, Sequence
 
 from probing.errors import quote
+from probing.report.chance import find_chance
 from probing.report.grouping import ModelResults, ResultGroup, TaskResult, flatten_settings
 from probing.results import Measure, Record
 from probing.statistics import Interval, wilson_interval
 
 SHARED_SECTIONS = ("model", "training", "probe")
 """Sections of settings in which models should be alike; the other sections belong to a single model."""
+CHANCE_NOTE = "not distinguishable from always guessing the most frequent label"
+"""Beginning of the note on results at chance."""
 NAMED = 6
 """Largest number of items that a list names; the others are only counted."""
 
@@ -110,15 +113,10 @@ def _find_unequal_settings(group: ResultGroup) -> Iterator[str]:
 
 
 def _find_chance(group: ResultGroup) -> Iterator[str]:
-    """Yield a note that names the results whose interval reaches down to that of the majority baseline."""
-    found = []
-    for model in group.models:
-        results = _list_results(group, model)
-        tasks = [task for task, result in results if result.interval.low <= result.majority_interval.high]
-        if tasks:
-            found.append(f"{model.label} on {', '.join(tasks)}")
+    """Yield a note that names the results that are not significantly above the majority baseline."""
+    found = [f"{label} on {', '.join(tasks)}" for label, tasks in find_chance(group).items()]
     if found:
-        yield f"not distinguishable from always guessing the most frequent label: {join_some(found)}"
+        yield f"{CHANCE_NOTE}: {join_some(found)}"
 
 
 def _find_disagreement(group: ResultGroup) -> Iterator[str]:

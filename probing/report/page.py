@@ -6,9 +6,13 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
+from probing.report.balance import compute_macro_f1, compute_matthews
+from probing.report.chance import find_chance
 from probing.report.confusion import count_confusions, order_labels
 from probing.report.grouping import ModelResults, ResultGroup, TaskResult, flatten_settings
 from probing.report.layers import find_stacks
+from probing.report.meanings import explain_labels
+from probing.report.notes import CHANCE_NOTE
 from probing.report.significance import judge_against
 from probing.report.table import Row, Table, TableValue
 from probing.results import Record
@@ -30,7 +34,7 @@ def make_section(table: Table) -> dict[str, Any]:
         "models": labels,
         "rows": [{"label": row.label, "model": labels.index(row.label) if row.model else None} for row in table.rows],
         "views": {shown.measure: _pack_rows(shown, table.rows) for shown in tables},
-        "captions": {shown.measure: shown.caption for shown in tables},
+        "captions": {shown.measure: shown.caption.full for shown in tables},
         "differences": {models.index(reference): _pack_differences(table, reference) for reference in references},
         "cells": [
             _describe_cell(index, model, task)
@@ -44,6 +48,15 @@ def make_section(table: Table) -> dict[str, Any]:
             for model in models
             if task in model.results
         },
+        "meanings": {
+            task: explain_labels(task, model.results[task].gold[0])
+            for task in group.families
+            for model in models
+            if task in model.results
+        },
+        "chance": [[labels.index(label), tasks] for label, tasks in find_chance(group).items()],
+        "chanceNote": CHANCE_NOTE,
+        "notes": [[number for number, label in enumerate(labels) if label in note] for note in table.notes],
         "stacks": [
             {"encoder": encoder, "layers": {layer: models.index(model) for layer, model in layers.items()}}
             for encoder, layers in find_stacks(group).items()
@@ -153,6 +166,8 @@ def _list_facts(result: TaskResult) -> list[tuple[str, str]]:
     facts = [
         ("interval", f"{100 * result.interval.low:.2f} to {100 * result.interval.high:.2f} (95 %)"),
         ("majority", f"{scores.majority_accuracy:.2f}"),
+        ("macro F1", f"{fmean(map(compute_macro_f1, result.scores)):.2f}"),
+        ("Matthews", f"{fmean(map(compute_matthews, result.scores)):.2f} (correlation)"),
         ("parameters", f"{scores.parameters:,}{words}"),
         ("speed", f"{speed:,.0f} tokens a second"),
         ("data", f"{identity.data.name}, {identity.data.file}, SHA-256 {identity.data.sha256[:12]}"),

@@ -9,18 +9,18 @@ from __future__ import annotations
 import contextlib
 import io
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from probing.errors import ProbingError, as_one_line, unknown
+from probing.errors import ProbingError, as_one_line
 from probing.report.confusion import count_confusions
-from probing.report.grouping import ModelResults, ResultGroup, TaskResult, find_model, group_results, load_records
+from probing.report.grouping import ModelResults, ResultGroup, TaskResult, group_results, load_records
 from probing.report.layers import find_stacks
+from probing.report.selection import EVERYTHING, Selection
 from probing.report.writing import write_file
-from probing.tasks import COUNTERPARTS, TASKS, get_task
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -64,10 +64,7 @@ def load_and_plot(
     kind: str,
     output: Path,
     *,
-    task: str | None = None,
-    model: str | None = None,
-    data: str | None = None,
-    preset: str | None = None,
+    selection: Selection = EVERYTHING,
     on_damaged: Callable[[str], None],
 ) -> None:
     """Draw one figure from a results folder and write it to a file."""
@@ -80,33 +77,29 @@ def load_and_plot(
             from matplotlib.figure import Figure
     except ImportError:
         raise ProbingError("figures need matplotlib, which is not installed: pip install 'probing[plots]'") from None
-    group = choose_group(group_results(load_records(folder, on_damaged)), data=data, preset=preset)
+    group = choose_group(group_results(selection.apply(load_records(folder, on_damaged), on_damaged)))
     with matplotlib.rc_context(STYLE):
         figure = Figure(layout="constrained")
-        KINDS[kind](figure, group, task, model)
+        KINDS[kind](figure, group)
         content = io.BytesIO()
         ending = output.suffix.lower()
         figure.savefig(content, format=ending[1:], **SAVE_OPTIONS[ending])
     write_file(output, content.getvalue())
 
 
-def choose_group(groups: Sequence[ResultGroup], *, data: str | None, preset: str | None) -> ResultGroup:
-    """Return the only group of this data set and preset: results of different data or presets share no figure."""
-    chosen = [one for one in groups if data in (None, one.identity.data.name) and preset in (None, one.identity.preset)]
-    identities = [group.identity for group in groups]
-    found = "; ".join(dict.fromkeys(f"--data {one.data.name} --preset {one.preset}" for one in identities))
-    if not chosen:
-        wanted = " ".join(f"--{name} {value}" for name, value in {"data": data, "preset": preset}.items() if value)
-        raise ProbingError(f"no results with {wanted}. There are: {found}")
-    if len(chosen) > 1:
+def choose_group(groups: Sequence[ResultGroup]) -> ResultGroup:
+    """Return the only group: results of different data or presets share no figure."""
+    if len(groups) > 1:
+        identities = [group.identity for group in groups]
+        found = "; ".join(dict.fromkeys(f"--data {one.data.name} --preset {one.preset}" for one in identities))
         raise ProbingError(f"a figure shows results of one data set and preset. Choose one of: {found}")
-    return chosen[0]
+    return groups[0]
 
 
-def plot_dots(figure: Figure, group: ResultGroup, task: str | None, model: str | None) -> None:
+def plot_dots(figure: Figure, group: ResultGroup) -> None:
     """Draw a panel for each task: the models' accuracies with their 95 % intervals."""
-    models = _choose_models(group, model)
-    tasks = _choose_tasks(group, task)
+    models = _choose_models(group)
+    tasks = _choose_tasks(group)
     height = 0.42 + 0.13 * len(models)
     for axes, name in _add_panels(figure, tasks, height):
         for place, (number, one) in enumerate(models):
@@ -122,10 +115,10 @@ def plot_dots(figure: Figure, group: ResultGroup, task: str | None, model: str |
     _finish_panels(figure, "test accuracy, %", len(models))
 
 
-def plot_curves(figure: Figure, group: ResultGroup, task: str | None, model: str | None) -> None:
+def plot_curves(figure: Figure, group: ResultGroup) -> None:
     """Draw a panel for each task: dev accuracy by epoch, a line for each seed."""
-    models = _choose_models(group, model)
-    for axes, name in _add_panels(figure, _choose_tasks(group, task), 0.95):
+    models = _choose_models(group)
+    for axes, name in _add_panels(figure, _choose_tasks(group), 0.95):
         for number, one in models:
             for place, scores in enumerate(one.results[name].scores if name in one.results else []):
                 epochs = [point["epoch"] for point in scores.curve]
@@ -138,9 +131,9 @@ def plot_curves(figure: Figure, group: ResultGroup, task: str | None, model: str
     _finish_panels(figure, "epoch", len(models), "dev accuracy, %")
 
 
-def plot_confusion(figure: Figure, group: ResultGroup, task: str | None, model: str | None) -> None:
+def plot_confusion(figure: Figure, group: ResultGroup) -> None:
     """Draw the confusion matrix of one model on one task: for each right label, the share of each prediction."""
-    tasks, models = _choose_tasks(group, task), _choose_models(group, model)
+    tasks, models = _choose_tasks(group), _choose_models(group)
     if len(tasks) > 1 or len(models) > 1:
         raise ProbingError(
             f"a confusion matrix shows one model on one task: name --task ({', '.join(tasks)}) and --model "
@@ -157,64 +150,50 @@ def plot_confusion(figure: Figure, group: ResultGroup, task: str | None, model: 
     _fill_matrix(axes, 100 * shares, confusion.names, confusion.names, digits=0)
 
 
-def plot_layers(figure: Figure, group: ResultGroup, task: str | None, model: str | None) -> None:
+def plot_layers(figure: Figure, group: ResultGroup) -> None:
     """Draw for each layer-wise encoder a heat map of its accuracies by task and layer."""
-    known = find_stacks(group)
-    stacks = {name: layers for name, layers in known.items() if model is None or name.lower() == model.lower()}
+    stacks = find_stacks(group)
     if not stacks:
-        if known and model is not None:
-            raise unknown("layer-wise encoder", model, known)
         raise ProbingError(
             "no encoder has several layers here. Run `probe run --encoder huggingface:NAME_OR_PATH --layer all` first"
         )
     tasks = {
-        encoder: [name for name in _choose_tasks(group, task) if any(name in one.results for one in layers.values())]
+        encoder: [name for name in _choose_tasks(group) if any(name in one.results for one in layers.values())]
         for encoder, layers in stacks.items()
     }
-    if not all(tasks.values()):
-        raise ProbingError(f"{task} has not been measured by layer. See `probe report`")
-    width = 0.9 + 0.32 * max(map(len, stacks.values()))
+    width = 1.4 + 0.32 * max(map(len, stacks.values()))
     figure.set_size_inches(max(COLUMN, width), sum(0.6 + 0.22 * len(names) for names in tasks.values()))
     for place, (encoder, layers) in enumerate(stacks.items(), 1):
         axes = figure.add_subplot(len(stacks), 1, place, title=_shorten(encoder), xlabel="layer")
         rows = [[_get_accuracy(one.results.get(name)) for one in layers.values()] for name in tasks[encoder]]
-        _fill_matrix(axes, np.array(rows), tasks[encoder], [str(layer) for layer in layers], digits=1, by_row=True)
+        chance = np.array([[_get_majority(name, layers.values())] for name in tasks[encoder]])
+        shades = (np.array(rows) - chance) / np.maximum(100 - chance, 1e-9)
+        _fill_matrix(axes, np.array(rows), tasks[encoder], [str(layer) for layer in layers], digits=1, shades=shades)
+        bar = figure.colorbar(axes.images[0], ax=axes, ticks=[0, 1], fraction=0.04, pad=0.02)
+        bar.ax.set_yticklabels(["chance", "100 %"], fontsize=6)
+        bar.outline.set_visible(False)
 
 
-KINDS: Mapping[str, Callable[[Figure, ResultGroup, str | None, str | None], None]] = {
+KINDS: Mapping[str, Callable[[Figure, ResultGroup], None]] = {
     "dots": plot_dots,
     "curves": plot_curves,
     "confusion": plot_confusion,
     "layers": plot_layers,
 }
-"""Function that draws each kind of figure, for one task and model or for all."""
+"""Function that draws each kind of figure."""
 
 
-def _choose_tasks(group: ResultGroup, task: str | None) -> list[str]:
-    """Return the tasks to be drawn: the named one, in any of its spellings, or all that have been measured."""
+def _choose_tasks(group: ResultGroup) -> list[str]:
+    """Return the tasks that have been measured."""
     measured = [name for name in group.families if any(name in model.results for model in group.models)]
     if not measured:
         raise ProbingError("no training has succeeded here, so there is nothing to draw. See `probe report`")
-    if task is None:
-        return measured
-    spellings = {name.lower() for known in TASKS + COUNTERPARTS for name in known.spellings if known.name in measured}
-    meant = get_task(task).name if task.lower() in spellings else task
-    found = [name for name in measured if name.lower() == meant.lower()]
-    if not found:
-        raise unknown("task", task, measured)
-    return found
+    return measured
 
 
-def _choose_models(group: ResultGroup, model: str | None) -> list[tuple[int, ModelResults]]:
-    """Return the models to be drawn, each with its row in the table, which determines its colour and marker."""
-    numbered = [(number, one) for number, one in enumerate(group.models) if one.results]
-    if model is None:
-        return numbered
-    (chosen,) = find_model([group], model)
-    found = [(number, one) for number, one in numbered if one is chosen]
-    if not found:
-        raise ProbingError(f"no training of {model} has succeeded, so there is nothing to draw")
-    return found
+def _choose_models(group: ResultGroup) -> list[tuple[int, ModelResults]]:
+    """Return the models that have results, each with its row in the table, which determines its colour and marker."""
+    return [(number, one) for number, one in enumerate(group.models) if one.results]
 
 
 def _add_panels(figure: Figure, tasks: Sequence[str], height: float) -> Iterator[tuple[Axes, str]]:
@@ -253,20 +232,24 @@ def _choose_look(number: int, label: str) -> dict[str, Any]:
     return {"marker": MARKERS[number % len(MARKERS)], "color": COLOURS[number % len(COLOURS)], "label": label}
 
 
+def _get_majority(task: str, models: Iterable[ModelResults]) -> float:
+    """Return the majority's accuracy on a task that some of the models have been measured on."""
+    return next(one.results[task].majority for one in models if task in one.results)
+
+
 def _get_accuracy(result: TaskResult | None) -> float:
     return float("nan") if result is None else result.accuracy
 
 
 def _fill_matrix(
-    axes: Axes, values: Any, rows: Sequence[str], columns: Sequence[str], *, digits: int, by_row: bool = False
+    axes: Axes, values: Any, rows: Sequence[str], columns: Sequence[str], *, digits: int, shades: Any = None
 ) -> None:
-    """Draw a matrix with its numbers; the colours span the whole matrix, or each row from its lowest to its highest."""
-    shades = values
-    if by_row:
-        low, high = np.nanmin(values, axis=1, keepdims=True), np.nanmax(values, axis=1, keepdims=True)
-        shades = (values - low) / np.maximum(high - low, 1e-9)
-    axes.imshow(shades, cmap="Blues", aspect="auto")
-    dark = float(np.nanmax(shades)) * 0.6
+    """Draw a matrix with its numbers; the colours span the whole matrix, or are shades from 0 to 1."""
+    given = shades is not None
+    shades = shades if given else values
+    low, high = (0.0, 1.0) if given else (None, None)
+    axes.imshow(shades, cmap="Blues", aspect="auto", vmin=low, vmax=high)
+    dark = 0.6 if given else float(np.nanmax(shades)) * 0.6
     for row, column in np.ndindex(values.shape):
         if values[row, column] > 0:
             ink = "white" if shades[row, column] > dark else "black"

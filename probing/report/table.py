@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from probing.registry import AGGREGATORS
+from probing.report.balance import describe_imbalanced
+from probing.report.blocks import NOTHING, Statement, add_method
 from probing.report.claims import Claim, check_claims
 from probing.report.grouping import AVERAGE, ModelResults, ResultGroup, group_results
 from probing.report.notes import find_changed_files, find_doubts
@@ -23,11 +25,16 @@ AVERAGES = {"selectivity": "Select.", "compression": "Compr."}
 """Column of each other measure's average in the table of accuracies."""
 
 CAPTIONS = {
-    "selectivity": "Selectivity: accuracy − control accuracy in percentage points, ± half the 95 % interval "
-    "(Newcombe's). In the control (Hewitt & Liang 2019, for sentences) each training sentence has a fixed label, drawn "
-    "from the training labels; the test asks for labels that can only have been memorised.",
-    "compression": "Compression: codelength of the training labels in the uniform code, divided by their codelength in "
-    "online coding by the model (Voita & Titov 2020), the mean over seeds; below it this description length in kbit.",
+    "selectivity": add_method(
+        "Selectivity: accuracy − control accuracy in percentage points, ± half the 95 % interval",
+        " (Newcombe's). In the control (Hewitt & Liang 2019, for sentences) each training sentence has a fixed label, "
+        "drawn from the training labels; the test asks for labels that can only have been memorised",
+    ),
+    "compression": Statement(
+        "Compression: uniform codelength of the training labels, divided by the model's; below it the model's in kbit.",
+        "Compression: codelength of the training labels in the uniform code, divided by their codelength in online "
+        "coding by the model (Voita & Titov 2020), the mean over seeds; below it this description length in kbit.",
+    ),
 }
 """Caption of the table of each other measure."""
 
@@ -72,7 +79,7 @@ class Row:
 class Table:
     """One table, ready to be rendered."""
 
-    caption: str
+    caption: Statement
     families: Mapping[str, str]
     """Family of each task, in the columns' order."""
     columns: Sequence[str]
@@ -80,10 +87,10 @@ class Table:
     rows: Sequence[Row]
     analysis: Analysis = field(compare=False)
     """Analysis that the table was made from."""
-    legend: str = ""
+    legend: Statement = NOTHING
     """Meaning of bold figures."""
-    marks: str = ""
-    """Meaning of † and ‡; empty without a reference."""
+    marks: Statement = NOTHING
+    """Meaning of † and ‡; nothing without a reference."""
     notes: Sequence[str] = field(default=())
     """Reservations that a reader should know, in words."""
     claims: Sequence[Claim] = field(default=())
@@ -131,7 +138,7 @@ def _make_table(analysis: Analysis, against_paper: bool, notes: Sequence[str]) -
         analysis=analysis,
         legend=_explain_bold(analysis),
         marks=_explain_marks(analysis),
-        notes=[*notes, *analysis.comparer.incomparable, *find_doubts(group)],
+        notes=[*notes, *analysis.comparer.incomparable, *find_doubts(group), *describe_imbalanced(group)],
         claims=claims,
         supplements=supplements,
     )
@@ -221,7 +228,7 @@ def _make_paper_rows(rows: Sequence[Row], group: ResultGroup) -> list[Row]:
     return added
 
 
-def _write_caption(group: ResultGroup) -> str:
+def _write_caption(group: ResultGroup) -> Statement:
     identity = group.identity
     seeds = sorted({record.identity.seed for record in group.records})
     caption = f"Test accuracy in percent. Data: {identity.data.name}"
@@ -232,27 +239,32 @@ def _write_caption(group: ResultGroup) -> str:
     caption += f"; preset: {identity.preset}; "
     of_average = "; the average's by MOVER" if AVERAGE in group.columns else ""
     if any(len(result.records) > 1 for model in group.models for result in model.results.values()):
-        caption += f"mean of {len(seeds)} seeds ({', '.join(map(str, seeds))}), ± half the 95 % interval over seeds "
-        return caption + f"and test sentences (Wilson's, with the effective sample size{of_average})."
+        caption += f"mean of {len(seeds)} seeds ({', '.join(map(str, seeds))}), ± half the 95 % interval"
+        return add_method(
+            caption, f" over seeds and test sentences (Wilson's, with the effective sample size{of_average})"
+        )
     counted = f"seeds {', '.join(map(str, seeds))}, one a cell" if len(seeds) > 1 else f"seed {seeds[0]}"
-    method = f"(Wilson's{of_average})"
-    return caption + f"{counted}, ± half the 95 % interval over test sentences {method}; other seeds may differ more."
-
-
-def _explain_bold(analysis: Analysis) -> str:
-    """Return the meaning of bold figures."""
-    if not analysis.tests:
-        return "best of its column."
-    tests = " or ".join(TESTS[test] for test in analysis.tests)
-    return (
-        f"best of its column, or not significantly worse (p ≥ .05 by {tests}; Holm's correction over all pairs "
-        "of models in all columns)."
+    return add_method(
+        f"{caption}{counted}, ± half the 95 % interval",
+        f" over test sentences (Wilson's{of_average}); other seeds may differ more",
     )
 
 
-def _explain_marks(analysis: Analysis) -> str:
+def _explain_bold(analysis: Analysis) -> Statement:
+    """Return the meaning of bold figures."""
+    if not analysis.tests:
+        return add_method("best of its column", "")
+    tests = " or ".join(TESTS[test] for test in analysis.tests)
+    return add_method(
+        "best of its column, or not significantly worse",
+        f" (p ≥ .05 by {tests}; Holm's correction over all pairs of models in all columns)",
+    )
+
+
+def _explain_marks(analysis: Analysis) -> Statement:
     """Return the meaning of † and ‡, or nothing without a reference."""
     if analysis.reference is None:
-        return ""
+        return NOTHING
     label = analysis.reference.label
-    return f"†, ‡: differs from {label} with p < .05, p < .01 (same test; Holm's correction over the table)."
+    what = f"†, ‡: differs from {label} with p < .05, p < .01"
+    return add_method(what, " (same test; Holm's correction over the table)")

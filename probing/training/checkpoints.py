@@ -76,12 +76,14 @@ class Checkpoint:
         name: str = "training",
         stopwatch: Stopwatch | None = None,
         on_note: Callable[[str], None] = lambda text: None,
+        on_news: Callable[[str], None] = lambda text: None,
         minutes: float = MINUTES,
         read_only: bool = False,
     ) -> None:
         self.path = folder / f"{name}.safetensors" if folder is not None else None
         self.about = {"format": FORMAT, "key": key, "name": name, "torch": torch.__version__, "device": str(device)}
         self.stopwatch, self.on_note, self.minutes = stopwatch or Stopwatch(), on_note, minutes
+        self.on_news = on_news
         self.read_only = read_only
         """Whether another process of the same training writes the checkpoint."""
         self._began = self._saved_at = self.stopwatch.seconds

@@ -66,7 +66,9 @@ def train(
     with Hold() as hold:
         try:
             with hold.moment():  # otherwise a signal could be mistaken for a damaged file
-                checkpoint.resume(state)
+                resumed = checkpoint.resume(state)
+            if resumed and not checkpoint.read_only and not state.is_over(objective, settings, schedule):
+                checkpoint.on_news(f"goes on from epoch {state.epoch}")
             ranks.wait()  # until all have read the checkpoint
             while not state.is_over(objective, settings, schedule):
                 if state.is_look_due(settings, schedule):

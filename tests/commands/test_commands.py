@@ -73,6 +73,7 @@ def test_run_then_report_through_the_installed_command(tmp_path: Path) -> None:
     assert "[3/3] task EM seed 0: test " in first.stderr
     second = run("run", "--task-file", "task.tsv", "--aggregator", "all", "--jobs", "1", *FAST)
     assert "3 of 3 cells are already in results and skipped" in second.stderr
+    assert first.stderr.endswith("\nThe table: probe report\n")
     table = run("report")
     assert [line.split()[0] for line in table.stdout.splitlines()[3:11:2]] == ["Majority", "Base", "Simple", "EM"]
     rows = json.loads(run("report", "--format", "json").stdout)

@@ -31,7 +31,7 @@ def probe(results):
 
 def test_a_page_is_written(probe, tmp_path):
     done = probe("report", "--format", "html", "-o", tmp_path / "new" / "report.html")
-    assert (done.exit_code, done.output) == (0, "")
+    assert (done.exit_code, done.output) == (0, f"{tmp_path / 'new' / 'report.html'} is written\n")
     assert (tmp_path / "new" / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
@@ -55,7 +55,7 @@ def test_a_report_that_cannot_be_written_is_named(probe, tmp_path):
 def test_a_figure_is_written(probe, tmp_path):
     pytest.importorskip("matplotlib")
     done = probe("plot", "dots", "-o", tmp_path / "dots.pdf")
-    assert (done.exit_code, done.output) == (0, "")
+    assert (done.exit_code, done.output) == (0, f"{tmp_path / 'dots.pdf'} is written\n")
     assert (tmp_path / "dots.pdf").read_bytes().startswith(b"%PDF")
 
 

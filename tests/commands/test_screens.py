@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from probing.commands import options
+from tests.commands.test_commands import FAST, GOOD
 from tests.translations import COMPONENTS, save
 
 Probe = Callable[..., tuple[int, str, str]]
@@ -54,3 +55,40 @@ def test_a_file_or_a_program_gets_whole_lines(command: str, translations: Path, 
     parts = [translations if part == "TRANSLATIONS" else part for part in COMMANDS[command]]
     _, whole, _ = probe(*parts)
     assert max(map(len, whole.splitlines())) > 80
+
+
+@pytest.mark.parametrize("command", ["report --compare", "compare", "translate report"])
+def test_a_caption_is_short_and_the_method_is_under_explain(
+    command: str, translations: Path, probe: Probe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = [translations if part == "TRANSLATIONS" else part for part in COMMANDS[command]]
+    _, brief, _ = probe(*parts)
+    _, explained, _ = probe(*parts, "--explain")
+    methods = ["McNemar", "Wilson's", "randomisation or", "Koehn 2004", "sacrebleu: nrefs"]
+    assert any(method in explained for method in methods)
+    assert not any(method in brief for method in methods)
+    monkeypatch.setattr(options, "find_width", lambda: 80)
+    hint = "--explain tells how intervals and tests are computed."
+    assert probe(*parts)[1].rstrip().endswith(hint)
+    assert hint not in probe(*parts, "--explain")[1]
+
+
+def test_a_run_ends_with_its_table_or_the_command_that_shows_it(
+    probe: Probe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "task.tsv").write_text(GOOD, encoding="utf-8")
+    command = ["run", "--task-file", "task.tsv", *FAST, "--aggregator", "base", "--results", "my results"]
+    code, out, err = probe(*command)
+    assert (code, out) == (0, "")
+    assert err.endswith("The table: probe report --results 'my results'\n")
+    assert probe(*command, "--quiet")[1:] == ("", "")
+    monkeypatch.setattr(options, "find_width", lambda: 80)
+    monkeypatch.setenv("LINES", "24")
+    code, out, err = probe(*command)
+    assert out.startswith("\nModel")
+    assert "The table" not in err
+    monkeypatch.setenv("LINES", "8")
+    code, out, err = probe(*command)
+    assert out == ""
+    assert "The table: probe report" in err

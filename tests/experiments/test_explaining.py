@@ -12,7 +12,7 @@ import pytest
 
 from probing.display import Display
 from probing.errors import ProbingError
-from probing.experiments import explaining
+from probing.experiments import explaining, explanation_text
 from probing.experiments.explaining import Explanation
 from probing.report.explanations import load_explanations
 from probing.results.record import Record
@@ -74,6 +74,8 @@ def test_weights_are_distributions(task_file: Path, tmp_path: Path) -> None:
     (explained,) = explain(task_file, tmp_path, sentences=["YES a b never-seen"], groups=3)
     (sentence,) = explained.sentences
     assert sentence.unknown == [False, False, False, True]
+    assert "YES a b never-seen?" in explanation_text.render([explained])
+    assert "\n\nword?: a word that the model has not seen in training" in explanation_text.render([explained])
     assert sentence.gold is None
     for layer in sentence.layers:
         attention, agreement, share = (np.array(layer[name]) for name in ("attention", "agreement", "share"))

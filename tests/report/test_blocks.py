@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pandas as pd
 import pytest
 
@@ -62,7 +64,7 @@ def test_markdown_and_spreadsheets_take_no_commands() -> None:
 def test_frames() -> None:
     frame = pd.DataFrame([{"label": "+x", "settings": {"a": 1}}])
     assert render_frame(frame, "csv") == 'label,settings\n\'+x,"{""a"": 1}"'
-    assert render_frame(frame, "json").split() == ["[", "{", '"label":"+x",', '"settings":{', '"a":1', "}", "}", "]"]
+    assert render_frame(frame, "json") == json.dumps([{"label": "+x", "settings": {"a": 1}}], indent=2)
 
 
 CELLS = [["Model", "aaaa", "bbbb", "cccc", "dddd"], ["Base", "1", "\033[1m22\033[0m", "3\n±4", "5"]]
@@ -92,3 +94,14 @@ def test_prose_is_broken_at_words() -> None:
     assert wrap(line, 30) == "one two three four five six\n  seven eight nine ten eleven\n  twelve"
     assert max(map(len, wrap(line * 9, 500).splitlines())) <= 100
     assert wrap("", 80) == ""
+
+
+def test_numbers_in_json_have_their_shortest_form():
+    frame = pd.DataFrame({"a": [0.1 + 0.2, 84.1], "b": [None, 1.5], "c": pd.array([1, None], dtype="Int64")})
+    frame["d"] = [{"x": 1e-05}, {"x": 2}]
+    text = render_frame(frame, "json")
+    assert '"a": 84.1,' in text
+    assert json.loads(text) == [
+        {"a": 0.1 + 0.2, "b": None, "c": 1, "d": {"x": 1e-05}},
+        {"a": 84.1, "b": 1.5, "c": None, "d": {"x": 2}},
+    ]

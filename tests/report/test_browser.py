@@ -30,7 +30,7 @@ def address(gallery, measures, explanations, tmp_path_factory):
         (folder / name).write_text(json.dumps(content), encoding="utf-8")
     output = folder / "report.html"
     done = CliRunner().invoke(main, ["report", "--results", str(folder), "--format", "html", "-o", str(output)])
-    assert (done.exit_code, done.output) == (0, "")
+    assert (done.exit_code, done.output) == (0, f"{folder / 'report.html'} is written\n")
     return output.as_uri()
 
 
@@ -264,3 +264,47 @@ def test_a_page_with_little_on_it(page, make_record, tmp_path):
         assert len(all_of(page, ".costs > *")) == (1 if records[0].scores is None else 2)
         assert page.get_log("browser") == []
     page.get_log("performance")
+
+
+def test_the_view_is_kept_in_the_address(page, address):
+    one(page, "input[value=difference]").click()
+    one(page, ".models input[value='1']").click()
+    next(button for button in all_of(page, ".scores .columns button") if button.text == "ToCo").click()
+    shown, kept = read_table(page), page.current_url
+    assert kept.startswith(f"{address}#view-0=difference&hidden-0=1&sort-0=")
+    page.get(address)
+    assert read_table(page) != shown
+    page.get(kept)
+    page.refresh()
+    assert read_table(page) == shown
+    assert list(read_table(page)) == list(shown)
+    one(page, "nav.contents a").click()
+    assert page.current_url == kept
+    page.get_log("performance")  # the page itself was requested again
+
+
+def test_bold_and_notes_follow_hidden_models(page, gallery):
+    (table,) = make_tables(gallery)
+    labels = [model.label for model in table.analysis.group.models if model.results]
+    leader = labels.index(table.analysis.leaders["ToCo"])
+    place = 2 + list(table.columns).index("ToCo")
+    one(page, f".models input[value='{leader}']").click()
+    bold = all_of(page, f".scores tbody tr:not([hidden]) > :nth-child({place}).best")
+    assert [float(field.text.split()[0]) for field in bold] == [max(read_column(page, "ToCo"))]
+    assert one(page, ".bold-hidden").is_displayed()
+    for box in all_of(page, ".models input:checked"):
+        box.click()
+    assert not any("always guessing" in note.text for note in all_of(page, ".notes li"))
+
+
+def test_the_table_can_be_saved(page):
+    page.execute_script("URL.createObjectURL = (blob) => { window.saved = blob; return '#'; };")
+    page.execute_script("document.querySelector('button.download').click()")
+    text = page.execute_async_script("window.saved.text().then(arguments[0])")
+    head, *lines = text.splitlines()
+    assert head.startswith("model,SeLen,SeLen low,SeLen high")
+    assert any(line.startswith("Base,") for line in lines)
+    assert (
+        read_table(page)["Base"]["SeLen"]
+        == f"{float(next(x for x in lines if x.startswith('Base,')).split(',')[1]):.2f}"
+    )

@@ -55,10 +55,10 @@ def test_bold_on_a_terminal_and_stars_elsewhere(story):
     coloured = render(story, colour=True)
     plain = render(story)
     assert "\033[1m84.25\033[0m" in coloured
-    assert "\nBold: best of its column, or not significantly worse (" in coloured
+    assert "\nBold: best of its column, or not significantly worse." in coloured
     assert "*84.25" in plain
     assert "\033" not in plain
-    assert "\n*: best of its column, or not significantly worse (" in plain
+    assert "\n*: best of its column, or not significantly worse." in plain
     assert re.sub(r"\033\[\d+m", "", coloured).count("\n") == plain.count("\n")
 
 
@@ -231,7 +231,7 @@ def test_significant_differences_from_the_reference_are_marked(make_record):
     assert "**84.00**‡<br>±0.72" in render(records, "markdown", reference="base")
     assert r"\textbf{84.00}\rlap{$^\ddagger$}" in render(records, "latex", reference="base")
     assert "†, ‡: differs from Base with p < .05, p < .01 (same test; Holm's correction over the table)." in render(
-        records, reference="base"
+        records, reference="base", explain=True
     )
     assert "‡" not in render(records)
     # The same difference is significant in the opposite direction.
@@ -286,7 +286,7 @@ def selective(story, make_record, change):
 
 @pytest.mark.parametrize("format", ["table", "markdown", "latex"])
 def test_other_measures_follow_with_the_same_rows_and_columns(story, selective, format):
-    before, after = render(story, format), render(selective, format)
+    before, after = render(story, format, explain=True), render(selective, format, explain=True)
     assert [len(re.findall(r"^\W*Model\b", text, re.MULTILINE)) for text in (before, after)] == [2, 4]
     for word in ("Select.", "Compr.", "25.00", "Hewitt", "Titov"):
         assert word in after

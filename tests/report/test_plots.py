@@ -7,6 +7,7 @@ import pytest
 
 from probing.errors import ProbingError
 from probing.report.plots import COLOURS, KINDS, MARKERS, load_and_plot
+from probing.report.selection import Selection
 from probing.results import Store
 
 pytest.importorskip("matplotlib")
@@ -24,7 +25,8 @@ def folder(gallery, tmp_path_factory):
 @pytest.fixture
 def plot(folder, tmp_path):
     def run(kind, name="figure.svg", *, folder=folder, **options):
-        load_and_plot(folder, kind, tmp_path / name, on_damaged=pytest.fail, **options)
+        chosen = {key: [value] for key, value in options.items()}
+        load_and_plot(folder, kind, tmp_path / name, selection=Selection(**chosen), on_damaged=pytest.fail)
         return (tmp_path / name).read_bytes()
 
     return run
@@ -37,7 +39,7 @@ def read_texts(svg):
 @pytest.mark.parametrize("ending", BEGINNINGS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_in_every_format(plot, kind, ending):
-    chosen = {"task": "SeLen"} | ({"model": "em"} if kind == "confusion" else {})
+    chosen = {"tasks": "SeLen"} | ({"models": "em"} if kind == "confusion" else {})
     content = plot(kind, f"figure{ending}", **chosen)
     assert content.startswith(BEGINNINGS[ending])
     assert content == plot(kind, f"again{ending}", **chosen)
@@ -52,40 +54,40 @@ def test_dots_have_a_panel_for_each_task_and_name_every_model(plot):
 
 
 def test_a_task_and_a_model_can_be_chosen(plot):
-    texts = read_texts(plot("curves", task="past_present", model="EM"))
+    texts = read_texts(plot("curves", tasks="past_present", models="EM"))
     assert {"Tense", "EM", "epoch", "dev accuracy, %"} <= set(texts)
     assert not {"SeLen", "Base"} & set(texts)
 
 
 def test_a_confusion_matrix_shows_one_model_on_one_task(plot, gallery):
-    texts = read_texts(plot("confusion", task="Length", model="base"))
+    texts = read_texts(plot("confusion", tasks="Length", models="base"))
     assert {"Base on SeLen", "predicted", "right", "PAST", "label 5"} <= set(texts)
     records = [one for one in gallery if (one.identity.task, one.identity.model.name) == ("SeLen", "base")]
     pairs = [pair for one in records for pair in zip(one.scores.gold, one.scores.predictions, strict=True)]
     share = pairs.count((1, 1)) / sum(gold == 1 for gold, _ in pairs)
     assert f"{100 * share:.0f}" in texts
     with pytest.raises(ProbingError) as caught:
-        plot("confusion", task="SeLen")
+        plot("confusion", tasks="SeLen")
     assert str(caught.value).startswith(
         "a confusion matrix shows one model on one task: name --task (SeLen) and --model (Base, "
     )
 
 
 def test_a_task_that_the_model_lacks(plot, hostile):
-    with pytest.raises(ProbingError, match=r"^Base has not been measured on <script.*\. See `probe report`$"):
-        plot("confusion", task=hostile, model="base")
+    with pytest.raises(ProbingError, match=r"^unknown model 'base'\. Known: EM$"):
+        plot("confusion", tasks=hostile, models="base")
 
 
 def test_layers_show_every_accuracy(plot):
     texts = read_texts(plot("layers"))
     assert {"bert", "layer", "0", "1", "2", "60.5", "72.0", "68.7"} <= set(texts)
-    with pytest.raises(ProbingError, match=r"^unknown layer-wise encoder 'bart'\. Did you mean 'bert'\? Known: bert$"):
-        plot("layers", model="bart")
+    with pytest.raises(ProbingError, match=r"^unknown model 'bart'\. "):
+        plot("layers", models="bart")
 
 
 def test_layers_of_a_task_that_they_lack(plot, hostile):
-    with pytest.raises(ProbingError, match=r"^<script.* has not been measured by layer\. See `probe report`$"):
-        plot("layers", task=hostile)
+    with pytest.raises(ProbingError, match=r"^no encoder has several layers here\."):
+        plot("layers", tasks=hostile)
 
 
 def test_without_layers(plot, tmp_path, make_record):
@@ -98,10 +100,10 @@ def test_without_layers(plot, tmp_path, make_record):
     ("options", "message"),
     [
         ({"name": "figure.jpg"}, r"figure\.jpg: a figure's name must end in \.svg, \.png or \.pdf\. Got '\.jpg'$"),
-        ({"task": "Tens"}, r"^unknown task 'Tens'\. Did you mean 'Tense'\?"),
-        ({"task": "BShif"}, r"^unknown task 'BShif'\."),
-        ({"model": "embb"}, r"^unknown model 'embb'\. Did you mean 'EM'\?"),
-        ({"data": "books"}, r"^no results with --data books\. There are: --data mini --preset mini$"),
+        ({"tasks": "Tens"}, r"^unknown task 'Tens'\. Did you mean 'Tense'\?"),
+        ({"tasks": "BShif"}, r"^unknown task 'BShif'\."),
+        ({"models": "embb"}, r"^unknown model 'embb'\. Did you mean 'EM'\?"),
+        ({"data": "books"}, r"^unknown data set 'books'\. Known: mini$"),
     ],
 )
 def test_mistakes_are_named(plot, options, message):
@@ -148,8 +150,8 @@ def test_trainings_that_failed_leave_nothing_to_draw(plot, tmp_path, make_record
         with pytest.raises(ProbingError, match=r"^no training has succeeded here, so there is nothing to draw"):
             plot(kind, folder=tmp_path)
     store.save(make_record("Tense", "base", 70.0))
-    with pytest.raises(ProbingError, match=r"^no training of em has succeeded, so there is nothing to draw$"):
-        plot("confusion", folder=tmp_path, model="em", task="Tense")
+    with pytest.raises(ProbingError, match=r"^no training has succeeded here, so there is nothing to draw"):
+        plot("confusion", folder=tmp_path, models="em", tasks="Tense")
 
 
 @pytest.mark.parametrize("length", [1, 20, 40])

@@ -56,15 +56,15 @@ def test_the_papers_table(paper_records):
         "75.38",
         "76.75*",
     ]
-    assert table.caption == (
+    assert table.caption.full == (
         "Test accuracy in percent. Data: mini; preset: mini; seed 0, ± half the 95 % interval over test sentences "
         "(Wilson's; the average's by MOVER); other seeds may differ more."
     )
-    assert table.legend == (
+    assert table.legend.full == (
         "best of its column, or not significantly worse (p ≥ .05 by McNemar's exact test or approximate randomisation; "
         "Holm's correction over all pairs of models in all columns)."
     )
-    assert table.marks == ""
+    assert table.marks.full == ""
 
 
 def test_any_order_of_the_records_gives_the_same_table(make_record):
@@ -138,7 +138,7 @@ def test_several_seeds_give_the_mean_and_an_interval(make_record):
     half = 4.30 * 2 / math.sqrt(3)  # Student's t with two degrees of freedom: nearly all variance is between seeds
     assert float(values["Tense"].format_below().strip("±")) == pytest.approx(half, rel=0.05)
     assert values[AVERAGE].format_below() == "±2.43"
-    assert table.caption == (
+    assert table.caption.full == (
         "Test accuracy in percent. Data: mini; preset: mini; mean of 3 seeds (1, 5, 10), ± half the 95 % interval over "
         "seeds and test sentences (Wilson's, with the effective sample size; the average's by MOVER)."
     )
@@ -148,7 +148,7 @@ def test_several_seeds_give_the_mean_and_an_interval(make_record):
 def test_data_sets_and_presets_have_tables_of_their_own(make_record, change):
     records = [make_record(data=data, preset=preset) for data in ("mini", "books") for preset in ("small", "mini")]
     records += [change(make_record(), data__datasheet="f00df00df00df00d")]
-    captions = [table.caption.removeprefix("Test accuracy in percent. ") for table in make_tables(records)]
+    captions = [table.caption.full.removeprefix("Test accuracy in percent. ") for table in make_tables(records)]
     captions = [caption.partition(", ±")[0] + "." for caption in captions]
     assert sorted(captions) == [
         "Data: books; preset: mini; seed 0.",
@@ -173,8 +173,8 @@ def test_a_changed_file_never_shares_a_table_with_the_old_one(make_record, chang
 
 def test_the_caption_names_files_that_differ_from_sentevals(make_record, change):
     records = [change(make_record(data="senteval"), data__verified=verified) for verified in (True, False)]
-    assert "senteval;" in only(records[:1]).caption
-    assert "Data: senteval (files differ from SentEval's published ones); " in only(records[1:]).caption
+    assert "senteval;" in only(records[:1]).caption.full
+    assert "Data: senteval (files differ from SentEval's published ones); " in only(records[1:]).caption.full
 
 
 def test_labels_distinguish_settings_of_one_model(make_record):
@@ -300,7 +300,7 @@ def test_a_reference_is_found_by_its_label_or_its_name(make_record):
         table = only(records, reference=name)
         marked = {row.label for row in table.rows if row.values["Tense"].mark}
         assert marked == {"Base", "Mine"} - {label}
-        assert f"differs from {label} with" in table.marks
+        assert f"differs from {label} with" in table.marks.full
 
 
 def test_an_ambiguous_reference_is_a_mistake(make_record):
@@ -310,7 +310,7 @@ def test_an_ambiguous_reference_is_a_mistake(make_record):
     assert str(caught.value) == (
         "model 'em' is not the only one of this name. Choose one of 'EM (iterations=2)', 'EM (iterations=3)'"
     )
-    assert "differs from EM (iterations=2) with" in only(records, reference="EM (iterations=2)").marks
+    assert "differs from EM (iterations=2) with" in only(records, reference="EM (iterations=2)").marks.full
 
 
 def test_a_table_without_the_reference_has_a_note(make_record):
@@ -365,8 +365,8 @@ def test_selectivity_and_compression_have_tables_of_their_own(measured):
     assert text(compression) == {"Base": {"Tense": "1.00"}, "EM": {"SeLen": "4.00", "Tense": "4.00", AVERAGE: "4.00"}}
     assert [value.format_below() for value in compression.rows[1].values.values()] == ["0.25", "0.25", "0.25"]
     assert selectivity.columns == compression.columns == table.columns
-    assert selectivity.caption.startswith("Selectivity: accuracy − control accuracy in percentage points")
-    assert "Voita & Titov 2020" in compression.caption
+    assert selectivity.caption.full.startswith("Selectivity: accuracy − control accuracy in percentage points")
+    assert "Voita & Titov 2020" in compression.caption.full
     assert not any(table.notes for table in table.supplements)
 
 

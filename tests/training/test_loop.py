@@ -198,10 +198,18 @@ def test_a_training_that_was_stopped_ends_as_if_it_never_had_been(
         assert len(reports) < len(more) <= len(reports) + len(stops), "only the last step was done twice"
 
 
+def test_a_training_that_was_stopped_says_where_it_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(loop, "STEPS_BETWEEN_REPORTS", 1)
+    news: list[str] = []
+    train_with_stops(make_model, tmp_path, [8, 1], KeyboardInterrupt, on_news=news.append)
+    assert news == ["goes on from epoch 2", "goes on from epoch 2"]
+
+
 def test_a_training_that_is_over_is_not_trained_again(tmp_path: Path) -> None:
+    news: list[str] = []
     _, expected, _ = train_with_stops(make_model, tmp_path, [], PowerError)
-    model, outcome, reports = train_with_stops(make_model, tmp_path, [], PowerError)
-    assert (outcome, reports) == (expected, [])
+    model, outcome, reports = train_with_stops(make_model, tmp_path, [], PowerError, on_news=news.append)
+    assert (outcome, reports, news) == (expected, [], [])
     assert outcome.score == compute_accuracy(predict(model, make_split(50, 2), CPU), make_split(50, 2))
 
 

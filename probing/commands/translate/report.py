@@ -20,6 +20,7 @@ from probing.report.translation import TABLES
 @click.option("--lowercase", is_flag=True, help="Add a column of BLEU without regard to case (lc).")
 @click.option("--format", type=click.Choice(FORMATS), default="table", show_default=True, help="Format of the report.")
 @click.option("--against", type=click.Choice(["paper"]), help="Add the paper's figures, and check its claims.")
+@options.EXPLAIN
 @click.option("-o", "--output", type=options.FILE, help="File to write instead of printing to the terminal.")
 def report(
     results: Path,
@@ -28,6 +29,7 @@ def report(
     lowercase: bool,
     format: str,
     against: str | None,
+    explain: bool,
     output: Path | None,
 ) -> None:
     """Print the paper's tables of translation: BLEU, parameters and speed.
@@ -44,7 +46,6 @@ def report(
     probe translate report --format html -o translation.html
     """
     from probing.report.translation.formats import load_and_render_translations
-    from probing.report.writing import write_file
 
     if format == "html" and output is None and sys.stdout.isatty():
         raise ProbingError("--format html makes a page, not text for a terminal: add -o report.html")
@@ -55,10 +56,11 @@ def report(
         against_paper=against == "paper",
         test=test,
         lowercase=lowercase,
+        explain=explain,
         width=None if output else options.find_width(),
         on_damaged=options.warn,
     )
     if output is None:
         click.echo({"json": escape_json, "csv": as_lines}.get(format, str)(text))
     else:
-        write_file(output, f"{text}\n".encode(errors="replace"))
+        options.write(output, f"{text}\n".encode(errors="replace"))

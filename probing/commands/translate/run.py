@@ -179,4 +179,6 @@ def run(
         options.show(json.dumps(planned.as_dict(), indent=2) if as_json else planned.text())
         return
     summary = translating.run_translations(experiment, place, display)
+    if summary.cells and not quiet:
+        options.warn(f"The table: {options.spell_command('translate', 'report', results=results)}")
     sys.exit(1 if summary.failed else 0)

@@ -3,6 +3,7 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const COLOURS = 8;
+const LETTERS = 16; // largest number of a name's letters in a chart
 const SHAPES = ["circle", "square", "triangle", "diamond", "cross"];
 
 /* Make an SVG element; children are elements or texts. */
@@ -25,6 +26,11 @@ function picture(width, height, label, ...children) {
   return draw("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": label }, ...children);
 }
 
+/* A long name loses its middle, because names often differ last. */
+function shorten(name) {
+  return name.length > LETTERS ? `${name.slice(0, LETTERS / 2 - 1)}…${name.slice(-LETTERS / 2)}` : name;
+}
+
 function tip(text) {
   return draw("title", {}, text);
 }
@@ -32,6 +38,7 @@ function tip(text) {
 /* Colours and shapes repeat with different periods, so that forty models look different. */
 function paint(element, model) {
   element.classList.add("series");
+  element.dataset.model = model;
   element.style.setProperty("--series", `var(--colour-${model % COLOURS})`);
   return element;
 }
@@ -108,7 +115,8 @@ function axes(x, y, { left, right, top, bottom, xLabel = "", yLabel = "" }) {
 
 /* points: {model, label, mean, low, high, text}; baseline: a number that a vertical line marks. */
 function dotPlot(points, { label, baseline = null }) {
-  const left = 12, width = 320, right = width - 12, top = 6, row = 17, bottom = top + row * points.length + 4;
+  const left = Math.min(LETTERS, Math.max(...points.map((point) => point.label.length))) * 6.2 + 12;
+  const width = 320, right = width - 12, top = 6, row = 17, bottom = top + row * points.length + 4;
   const numbers = points.flatMap((point) => [point.low, point.high]);
   const x = scale(baseline === null ? numbers : [...numbers, baseline], left, right);
   const chart = picture(width, bottom + 18, label, axes(x, null, { left, right, top, bottom }));
@@ -116,7 +124,8 @@ function dotPlot(points, { label, baseline = null }) {
   points.forEach((point, place) => {
     const y = top + row * (place + 0.6);
     const line = paint(draw("line", { x1: x(point.low), x2: x(point.high), y1: y, y2: y, "stroke-width": 2 }), point.model);
-    chart.append(draw("g", {}, tip(`${point.label}: ${point.text}`), line, marker(point.model, x(point.mean), y)));
+    const name = draw("text", { "data-model": point.model, x: left - 8, y: y + 4, "text-anchor": "end" }, shorten(point.label));
+    chart.append(draw("g", {}, tip(`${point.label}: ${point.text}`), name, line, marker(point.model, x(point.mean), y)));
   });
   return chart;
 }
@@ -140,6 +149,19 @@ function linePlot(series, { label, xLabel = "epoch" }) {
 }
 
 /* points: {model, label, x, mean, low, high, text} */
+/* The names of points beside them, where there is room; the legend and the pointer tell the others. */
+function namePoints(places, right) {
+  const taken = places.map(({ x, y }) => ({ line: y + 4, from: x - 6, to: x + 6 }));
+  return [...places].sort((a, b) => a.y - b.y).flatMap(({ model, label, x, y }) => {
+    const text = shorten(label), width = text.length * 5.6, onLeft = x + 9 + width > right;
+    const from = onLeft ? x - 9 - width : x + 9;
+    const line = y + 4;
+    if (taken.some((other) => Math.abs(other.line - line) < 10 && from < other.to && other.from < from + width)) return [];
+    taken.push({ line, from, to: from + width });
+    return draw("text", { class: "faint", "data-model": model, x: onLeft ? x - 9 : x + 9, y: line, "text-anchor": onLeft ? "end" : "start" }, text);
+  });
+}
+
 function scatterPlot(points, { label, xLabel, yLabel = "accuracy, %" }) {
   const width = 400, left = 44, right = width - 16, top = 20, bottom = 210;
   const numbers = points.map((point) => point.x);
@@ -152,6 +174,7 @@ function scatterPlot(points, { label, xLabel, yLabel = "accuracy, %" }) {
     const line = paint(draw("line", { x1: place, x2: place, y1: y(point.low), y2: y(point.high), "stroke-width": 1.5 }), point.model);
     chart.append(draw("g", {}, tip(`${point.label}: ${point.text}`), line, marker(point.model, place, y(point.mean), 5)));
   }
+  chart.append(...namePoints(points.map((point) => ({ model: point.model, label: point.label, x: x(point.x), y: y(point.mean) })), width));
   return chart;
 }
 
@@ -170,12 +193,22 @@ function barPlot(bars, { label }) {
   return chart;
 }
 
+/* A bar of the colours of a heat map, from nothing to all. */
+function colourBar(from, to) {
+  const steps = 24, size = 6, left = from.length * 6 + 8, chart = picture(left + steps * size + to.length * 6 + 12, 16, `colours: ${from} to ${to}`);
+  for (let step = 0; step < steps; step++) {
+    chart.append(draw("rect", { class: "heat", x: left + step * size, y: 2, width: size, height: 11, "fill-opacity": 0.04 + 0.9 * step / (steps - 1) }));
+  }
+  chart.append(draw("text", { x: left - 5, y: 12, "text-anchor": "end" }, from), draw("text", { x: left + steps * size + 5, y: 12 }, to));
+  return chart;
+}
+
 /* fields: {row, column, strength, text, tip, inside}; strength from -1 (loss) to 1 (heat) is the depth of the colour,
    inside an optional function from the field's corner to more elements to draw there; names are cut after `most` letters. */
 function heatMap(rows, columns, fields, { label, size = 26, wide = size, most = 18 }) {
   const longest = (names) => Math.min(most, Math.max(...names.map((name) => name.length), 1));
   const cut = (name) => (name.length > most ? `${name.slice(0, most - 1)}…` : name);
-  const left = longest(rows) * 6.4 + 10, steep = longest(columns) * 6 > wide;
+  const left = longest(rows) * 7.4 + 12, steep = longest(columns) * 6 > wide;
   const top = steep ? longest(columns) * 5 + 12 : 18;
   const width = left + wide * columns.length + (steep ? longest(columns) * 4 : 6), height = top + size * rows.length + 2;
   const ground = draw("rect", { class: "field", fill: "none", x: left, y: top, width: wide * columns.length, height: size * rows.length });

@@ -14,15 +14,16 @@ function panel(title, chart) {
   return make("div", { class: "panel" }, make("h4", {}, title), chart);
 }
 
-function showSection(element, data) {
+function showSection(element, data, number) {
   const find = (selector) => element.querySelector(selector);
   const tasks = data.columns.filter((column) => Object.hasOwn(data.majorities, column));
   const cellOf = (model, task) => data.cells.find((cell) => cell.model === model && cell.task === task);
   const body = find(".scores tbody");
   const rows = [...body.rows];
+  const first = find(".reference select")?.value;
   const state = {
     view: "accuracy",
-    reference: find(".reference select")?.value,
+    reference: first,
     hidden: new Set(),
     sort: { column: null, direction: "none" },
     chosen: data.cells[0],
@@ -42,9 +43,67 @@ function showSection(element, data) {
     const difference = `Test accuracy minus that of ${reference}, in percentage points, ± half the 95 % interval of the difference.`;
     find(".caption .what").textContent = state.view === "difference" ? difference : data.captions[state.view];
     find(".caption .bold").hidden = state.view !== "accuracy";
+    find(".caption .bold-hidden").hidden = state.view !== "accuracy" || !data.columns.some((_, column) => leaderOf(column) !== leaderOf(column, shownModels()));
     if (reference === undefined) return;
     find(".caption .marks").hidden = !isMarked();
     find(".reference-name").textContent = reference;
+  }
+
+  /* The model that is highest in a column, of all or of some; if the best of all is hidden, the highest shown is bold. */
+  function leaderOf(column, models = data.models.map((_, model) => model)) {
+    const mean = (model) => data.views.accuracy[rowOf(model)][column]?.[MEAN] ?? -Infinity;
+    return models.reduce((best, model) => (best === null || mean(model) > mean(best) ? model : best), null);
+  }
+
+  function isBest(model, column, value) {
+    if (state.view !== "accuracy" || model === null || !value) return false;
+    const leader = leaderOf(column, shownModels());
+    return leader === leaderOf(column) ? value[BEST] : model === leader;
+  }
+
+  /* Notes that name hidden models only are hidden; the one on chance names the others. */
+  function fillNotes() {
+    const shown = data.chance.filter(([model]) => !state.hidden.has(model)).map(([model, names]) => `${data.models[model]} on ${names.join(", ")}`);
+    element.querySelectorAll(".notes li").forEach((note, place) => {
+      const named = data.notes[place];
+      note.hidden = named.length > 0 && named.every((model) => state.hidden.has(model));
+      if (note.textContent.startsWith(data.chanceNote)) {
+        note.hidden = !shown.length;
+        note.textContent = `${data.chanceNote}: ${shown.join("; ")}.`;
+      }
+    });
+  }
+
+  function keep() {
+    const { column, direction } = state.sort;
+    keepView(number, {
+      view: state.view === "accuracy" ? "" : state.view,
+      reference: state.reference === first ? "" : state.reference,
+      hidden: [...state.hidden].sort((a, b) => a - b).join(","),
+      sort: direction === "none" ? "" : `${column},${direction}`,
+    });
+  }
+
+  /* Take the view from the address, as far as this page has it. */
+  function restore() {
+    const saved = readView(number);
+    const view = [...element.querySelectorAll(".views input")].find((input) => input.value === saved("view"));
+    if (view) { view.checked = true; state.view = view.value; }
+    if (Object.hasOwn(data.differences, saved("reference") ?? "")) {
+      state.reference = find(".reference select").value = saved("reference");
+    }
+    for (const input of element.querySelectorAll(".models input")) {
+      if ((saved("hidden") ?? "").split(",").includes(input.value)) { input.checked = false; state.hidden.add(Number(input.value)); }
+    }
+    const [column, direction] = (saved("sort") ?? "").split(",");
+    if (data.columns[column] !== undefined && ["ascending", "descending"].includes(direction)) state.sort = { column: Number(column), direction };
+  }
+
+  function save() {
+    const shown = rows.map((_, row) => row).filter((row) => !rows[row].hidden);
+    const head = ["model", ...data.columns.flatMap((column) => [column, `${column} low`, `${column} high`])];
+    const lines = shown.map((row) => [data.rows[row].label, ...valuesOf(row).flatMap((value) => (value ? value.slice(MEAN, HIGH + 1) : ["", "", ""]))]);
+    saveRows(`${state.view}.csv`, [head, ...lines]);
   }
 
   function fillTable() {
@@ -53,13 +112,15 @@ function showSection(element, data) {
       line.hidden = state.hidden.has(model) || values.every((value) => value === null);
       [...line.cells].slice(1).forEach((field, column) => {
         const value = values[column];
-        field.classList.toggle("best", Boolean(value?.[BEST]));
+        field.classList.toggle("best", isBest(model, column, value));
         field.replaceChildren(make("span", { class: "figure" }, value ? value[TEXT] : "–"));
         if (value) field.append(make("span", { class: "mark" }, markOf(row, column)), make("span", { class: "half" }, value[HALF]));
       });
     });
     fillCaption();
+    fillNotes();
     sortTable();
+    keep();
   }
 
   function sortTable() {
@@ -103,6 +164,7 @@ function showSection(element, data) {
       return series.length ? panel(task, linePlot(series, { label: `${task}: training curves` })) : null;
     });
     find(".curves").replaceChildren(...charts.filter(Boolean));
+    find(".curve-legend").replaceChildren(legend(shownModels(), data.models));
   }
 
   function drawCell() {
@@ -113,21 +175,26 @@ function showSection(element, data) {
     find("select.task").value = tasks.indexOf(cell.task);
     find("select.model").value = cell.model;
     find(".cell-facts").replaceChildren(seedTable(cell));
-    const bars = cell.classes.map(([label, test, right]) => ({ label, share: test ? right / test : 0, text: `${right} of ${test}` }));
+    const bars = cell.classes.map(([label, test, right]) => ({ label: spellLabel(cell.task, label), share: test ? right / test : 0, text: `${right} of ${test}` }));
     const drawn = bars.length > WORST ? [...bars].sort((a, b) => a.share - b.share).slice(0, WORST) : bars;
     find(".classes").replaceChildren(barPlot(drawn, { label: "accuracy by label" }));
     if (drawn.length < bars.length) find(".classes").append(make("p", { class: "hint" }, `The ${WORST} lowest of ${bars.length} labels.`));
-    find(".confusion").replaceChildren(drawConfusion(cell.confusion));
+    find(".confusion").replaceChildren(drawConfusion(cell.confusion, cell.task));
   }
 
-  function drawConfusion({ names, counts }) {
+  function spellLabel(task, label) {
+    const meaning = data.meanings[task]?.[label];
+    return meaning ? `${label}: ${meaning}` : label;
+  }
+
+  function drawConfusion({ names, counts }, task) {
     const totals = names.map((_, row) => counts.filter(([gold]) => gold === row).reduce((sum, [, , count]) => sum + count, 0));
     const small = names.length > 8;
     const fields = counts.map(([row, column, count]) => ({
       row, column,
       strength: count / totals[row],
       text: small && String(count).length > 3 ? short(count) : String(count),
-      tip: `${names[row]} taken for ${names[column]}: ${count} of ${totals[row]}`,
+      tip: `${spellLabel(task, names[row])} taken for ${spellLabel(task, names[column])}: ${count} of ${totals[row]}`,
     }));
     return heatMap(names, names, fields, { label: "confusion matrix", size: small ? 24 : 40, wide: small ? 30 : 52 });
   }
@@ -140,18 +207,17 @@ function showSection(element, data) {
       const valuesOn = (task) => layers.map((layer) => data.views.accuracy[rowOf(stack.layers[layer])][data.columns.indexOf(task)]);
       const measured = tasks.filter((task) => valuesOn(task).some(Boolean));
       const fields = measured.flatMap((task, row) => {
-        const values = valuesOn(task);
-        const means = values.filter(Boolean).map((value) => value[MEAN]);
-        const low = Math.min(...means), high = Math.max(...means);
-        return values.map((value, column) => value && {
+        const chance = data.majorities[task];
+        const share = (value) => (chance < 100 ? (value[MEAN] - chance) / (100 - chance) : 0);
+        return valuesOn(task).map((value, column) => value && {
           row, column,
-          strength: high > low ? 0.05 + 0.9 * (value[MEAN] - low) / (high - low) : 0.5,
+          strength: 0.04 + 0.9 * Math.max(0, share(value)),
           text: value[MEAN].toFixed(1),
           tip: `${task}, layer ${layers[column]}: ${value[TEXT]} ${value[HALF]}`,
         }).filter(Boolean);
       });
       const chart = heatMap(measured, layers.map(String), fields, { label: `${stack.encoder}: accuracy by task and layer`, wide: 42 });
-      return make("div", { class: "panel" }, make("h4", {}, stack.encoder), make("div", { class: "scroller natural", tabindex: 0 }, chart));
+      return make("div", { class: "panel" }, make("h4", {}, stack.encoder), colourBar("chance", "100 %"), make("div", { class: "scroller natural", tabindex: 0 }, chart));
     }));
   }
 
@@ -174,6 +240,7 @@ function showSection(element, data) {
       panel("Accuracy against training time", plot("seconds", "seconds per task and seed")),
     ] : [make("p", { class: "hint" }, "None of the shown models has this figure.")];
     find(".costs").replaceChildren(...charts);
+    find(".cost-legend").replaceChildren(legend(points.map((point) => point.model), data.models));
   }
 
   function seedTable(cell) {
@@ -241,7 +308,9 @@ function showSection(element, data) {
       const next = { none: "descending", descending: "ascending", ascending: "none" };
       state.sort = { column, direction: next[state.sort.column === column ? state.sort.direction : "none"] };
       sortTable();
+      keep();
     }));
+    find("button.download").addEventListener("click", save);
     find(".views").addEventListener("change", (event) => { state.view = event.target.value; fillTable(); drawDots(); });
     find(".reference select")?.addEventListener("change", (event) => { state.reference = event.target.value; fillTable(); drawDots(); });
     find(".models").addEventListener("change", (event) => {
@@ -275,7 +344,9 @@ function showSection(element, data) {
   element.querySelectorAll(".swatch").forEach((swatch) => {
     swatch.append(picture(14, 14, "", marker(Number(swatch.dataset.model), 7, 7, 4.5)));
   });
+  restore();
   listen();
+  highlight(element);
   update();
   drawCell();
   drawStacks();
@@ -289,5 +360,5 @@ function hideSoon() {
 card.addEventListener("mouseleave", hideSoon);
 document.addEventListener("keydown", (event) => { if (event.key === "Escape") card.hidden = true; });
 
-page.sections.forEach((data, number) => showSection(document.querySelector(`[data-section="${number}"]`), data));
+page.sections.forEach((data, number) => showSection(document.querySelector(`[data-section="${number}"]`), data, number));
 showExplanations(document.getElementById("explanations"), page.explanations);

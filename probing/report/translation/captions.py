@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 
+from probing.report.blocks import ARROWS_MEAN, NOTHING, Statement, add_method
 from probing.report.notes import join_some
 from probing.report.translation.grouping import PLACE, TranslationGroup, TranslationSystem, spell_pair
 from probing.translation.significance import SAMPLES
@@ -21,7 +22,14 @@ KEPT = (
     "step, so routed decoders look slower against Base here than there."
 )
 """Why the column of decoding speeds is not quite the paper's."""
-EFFECTIVE_MEANS = "Effective Aggregation: routing of encoder self-attention in the two lowest layers."
+SPEEDS_MEAN = "Speeds: training steps and decoded sentences a second."
+COLUMNS_MEAN = {
+    "components": Statement(SPEEDS_MEAN, f"{SPEEDS_MEAN} {KEPT}"),
+    "layers": add_method("Train: training steps a second", ""),
+    "systems": add_method("Effective Aggregation: routing of encoder self-attention in the two lowest layers", ""),
+}
+"""Meaning of each table's columns or rows."""
+COUNTED = "n: sentences with the phenomenon."
 PHENOMENA_MEAN = (
     "Attention: the one that has this work to do. The phenomena are described on the page of the constructed language "
     "in the documentation."
@@ -32,8 +40,8 @@ PAPERS_DATA = ("wmt14", "en-de", "base")
 
 def write_caption(
     name: str, groups: Sequence[TranslationGroup], systems: Sequence[TranslationSystem], what: str = ""
-) -> str:
-    """Return the caption: subject, data, test set, signature, seeds, and how intervals and speeds are measured."""
+) -> Statement:
+    """Return the caption: subject, data, test set and seeds; its method is the signature, intervals and speeds."""
     parts = [f"{WHAT[name]}{f': {what}' if what else ''}."]
     tests: dict[str, str] = {}
     for group in groups:
@@ -44,50 +52,50 @@ def write_caption(
     if name != "systems":
         parts.append(f"Preset: {groups[0].identity.preset}{groups[0].changes}.")
     if name == "phenomena":
-        return " ".join([*parts, _explain_shares(systems), PHENOMENA_MEAN])
+        shares = _explain_shares(systems)
+        return Statement(" ".join([*parts, shares.short]), " ".join([*parts, shares.full, PHENOMENA_MEAN]))
     signatures = [one.signature for group in groups for system in systems for one in system.list_scores(group.test)]
-    parts += [f"sacrebleu: {signature}." for signature in dict.fromkeys(signatures)]
-    parts.append(_explain_intervals(systems))
-    if name == "components":
-        parts.append(f"Speeds: training steps and decoded sentences a second. {KEPT}")
-    elif name == "layers":
-        parts.append("Train: training steps a second.")
-    else:
-        parts.append(EFFECTIVE_MEANS)
-    return " ".join(filter(None, parts))
+    signed = [f"sacrebleu: {signature}." for signature in dict.fromkeys(signatures)]
+    intervals, last = _explain_intervals(systems), COLUMNS_MEAN[name]
+    return Statement(
+        " ".join(filter(None, [*parts, intervals.short, last.short])),
+        " ".join(filter(None, [*parts, *signed, intervals.full, last.full])),
+    )
 
 
-def _explain_shares(systems: Sequence[TranslationSystem]) -> str:
+def _explain_shares(systems: Sequence[TranslationSystem]) -> Statement:
     """Return how the intervals of shares were made."""
     seeds = sorted({seed for system in systems for seed in system.seeds})
     what = "seeds and sentences" if any(len(system.seeds) > 1 for system in systems) else "sentences"
     named = f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
-    return f"{named.capitalize()}, ± half the 95 % interval over {what} (Wilson's). n: sentences with the phenomenon."
+    what_it_is = f"{named.capitalize()}, ± half the 95 % interval"
+    return Statement(f"{what_it_is}. {COUNTED}", f"{what_it_is} over {what} (Wilson's). {COUNTED}")
 
 
-def _explain_intervals(systems: Sequence[TranslationSystem]) -> str:
+def _explain_intervals(systems: Sequence[TranslationSystem]) -> Statement:
     seeds = sorted({seed for system in systems for seed in system.seeds})
     if not seeds:
-        return ""
+        return NOTHING
     if max(len(system.seeds) for system in systems) > 1:
         spelled = f"{len(seeds)} seeds ({', '.join(map(str, seeds))})"
         alone = any(len(system.seeds) == 1 for system in systems)
         other = ", or over samples of the test sentences where there is one seed" if alone else ""
-        return f"Mean of {spelled}, ± half the 95 % interval over seeds (Student's){other}."
-    return (
-        f"Seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}, ± half the 95 % interval over "
-        f"{SAMPLES} samples of the test sentences; other seeds may differ more."
+        return add_method(f"Mean of {spelled}, ± half the 95 % interval", f" over seeds (Student's){other}")
+    return add_method(
+        f"Seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}, ± half the 95 % interval",
+        f" over {SAMPLES} samples of the test sentences; other seeds may differ more",
     )
 
 
-def explain_arrows(groups: Sequence[TranslationGroup], systems: Sequence[TranslationSystem]) -> str:
+def explain_arrows(groups: Sequence[TranslationGroup], systems: Sequence[TranslationSystem]) -> Statement:
     """Return the meaning of the arrows, or nothing if no system is compared with the baseline."""
     if not any(group.compare_with_base(system) for group in groups for system in group.systems if system in systems):
-        return ""
+        return NOTHING
     pooled = ", mean BLEU over seeds on each" if any(len(system.seeds) > 1 for system in systems) else ""
-    return (
-        f"⇑, ↑: better than Base with p < .01, p < .05; ⇓, ↓: worse; by paired bootstrap resampling (Koehn 2004; "
-        f"sacrebleu's, {SAMPLES} samples{pooled}), not corrected for the number of comparisons."
+    return add_method(
+        ARROWS_MEAN,
+        f"; by paired bootstrap resampling (Koehn 2004; sacrebleu's, {SAMPLES} samples{pooled}), not corrected for the "
+        "number of comparisons",
     )
 
 

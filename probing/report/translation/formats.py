@@ -16,6 +16,7 @@ from probing.report.blocks import (
     compose_text,
     escape_latex,
     escape_markdown,
+    join_tables,
     render_frame,
     split_columns,
 )
@@ -36,6 +37,7 @@ def load_and_render_translations(
     against_paper: bool = False,
     test: str | None = None,
     lowercase: bool = False,
+    explain: bool = False,
     width: int | None = None,
     on_damaged: Callable[[str], None],
 ) -> str:
@@ -50,6 +52,7 @@ def load_and_render_translations(
                 against_paper=against_paper,
                 test=test,
                 lowercase=lowercase,
+                explain=explain,
                 width=width,
             )
         from probing.report.translation.html import render_translation_page  # jinja2 is not needed for other formats
@@ -67,6 +70,7 @@ def render_translations(
     against_paper: bool = False,
     test: str | None = None,
     lowercase: bool = False,
+    explain: bool = False,
     width: int | None = None,
 ) -> str:
     """Return the report on some translations as table, markdown, latex, csv or json; a table for a terminal's width."""
@@ -80,10 +84,12 @@ def render_translations(
     if format == "latex":
         labels = ["tab:translation", *(f"tab:translation-{number}" for number in range(2, len(tables) + 1))]
         return "\n\n".join(map(_render_latex, tables, labels))
-    return "\n\n".join(_render_markdown(one) if format == "markdown" else _render_text(one, width) for one in tables)
+    if format == "markdown":
+        return "\n\n".join(map(_render_markdown, tables))
+    return join_tables([_render_text(one, explain, width) for one in tables], explain=explain, width=width)
 
 
-def _render_text(table: TranslationTable, width: int | None) -> str:
+def _render_text(table: TranslationTable, explain: bool, width: int | None) -> str:
     def show(cell: TranslationCell) -> str:
         # Arrows stand before the figure, so that the digits stay aligned.
         return "\n".join(filter(None, [cell.mark + as_one_line(cell.text), cell.below]))
@@ -96,7 +102,7 @@ def _render_text(table: TranslationTable, width: int | None) -> str:
     cells = [_stack_headers(table), *rows]
     parts = split_columns(cells, [column for _, column in table.headers[texts:]], width, texts=texts)
     bodies = [align([[*row[:texts], *(row[place] for place in part)] for row in cells], texts=texts) for part in parts]
-    explained = [as_one_line(text) for text in table.explanations]
+    explained = [as_one_line(text) for text in table.list_explanations(explain=explain)]
     return compose_text("\n\n".join(bodies), explained, table.notes, table.claims, width=width)
 
 

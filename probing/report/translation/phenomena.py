@@ -10,6 +10,7 @@ from functools import cache
 import numpy as np
 
 from probing.corpus.language import PHENOMENA
+from probing.report.blocks import ARROWS_MEAN, NOTHING, Statement, add_method
 from probing.report.significance import TESTS, Verdict, judge
 from probing.report.translation.grouping import TranslationGroup, TranslationSystem
 from probing.results import ABSENT, RIGHT
@@ -96,15 +97,12 @@ def score_phenomena(group: TranslationGroup) -> list[PhenomenonRow]:
     return rows
 
 
-def explain_phenomena(rows: Sequence[PhenomenonRow]) -> str:
+def explain_phenomena(rows: Sequence[PhenomenonRow]) -> Statement:
     """Return the meaning of the arrows of a table of phenomena, or nothing if no system is compared."""
     tests = dict.fromkeys(TESTS[verdict.test] for row in rows for verdict in row.verdicts.values())
     if not tests:
-        return ""
-    return (
-        f"⇑, ↑: better than Base with p < .01, p < .05; ⇓, ↓: worse; by {' or '.join(tests)}, "
-        "Holm's correction over all rows and systems."
-    )
+        return NOTHING
+    return add_method(ARROWS_MEAN, f"; by {' or '.join(tests)}, Holm's correction over all rows and systems")
 
 
 def _collect_samples(group: TranslationGroup) -> dict[str, dict[str, Sample]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from probing.errors import ProbingError
+from probing.report.blocks import Statement
 from probing.report.claims import Claim
 from probing.report.notes import join_some
 from probing.report.translation.captions import explain_arrows, list_notes, list_other_scores, write_caption
@@ -60,9 +61,9 @@ class TranslationTable:
     texts: int
     """Number of columns at the left that hold texts."""
     rows: Sequence[TranslationRow]
-    caption: str
-    marks: str
-    """Meaning of the arrows; empty if nothing is compared."""
+    caption: Statement
+    marks: Statement
+    """Meaning of the arrows; nothing if nothing is compared."""
     others: str
     """Other scores of the same translations, in words."""
     notes: Sequence[str]
@@ -72,7 +73,12 @@ class TranslationTable:
     @property
     def explanations(self) -> list[str]:
         """Texts below the table, as far as there are any."""
-        return [text for text in (self.caption, self.marks, self.others) if text]
+        return self.list_explanations(explain=True)
+
+    def list_explanations(self, *, explain: bool) -> list[str]:
+        """Return the texts below the table; unless it is to be explained, only what a reader must know."""
+        texts = [self.caption.choose(explain=explain), self.marks.choose(explain=explain)]
+        return list(filter(None, [*texts, self.others if explain else ""]))
 
 
 def make_translation_tables(

@@ -36,7 +36,7 @@ def write_page(folder: Path) -> str:
         str(output),
     ]
     done = CliRunner().invoke(main, command)
-    assert (done.exit_code, done.output) == (0, "")
+    assert (done.exit_code, done.output) == (0, f"{output} is written\n")
     return output.as_uri()
 
 

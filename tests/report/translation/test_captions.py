@@ -14,7 +14,7 @@ EM = Run("em", ("enc-self",), wrong=0.14)
 
 
 def caption(runs: list[Run], **options: object) -> str:
-    return make_translation_tables([make_translation(run) for run in runs], **options)[0].caption  # type: ignore[arg-type]
+    return make_translation_tables([make_translation(run) for run in runs], **options)[0].caption.full  # type: ignore[arg-type]
 
 
 def notes(runs: list[Run], **options: object) -> list[str]:
@@ -35,7 +35,7 @@ def test_seeds() -> None:
     mixed = caption([*vary([BASE], 2), EM])
     assert "over seeds (Student's), or over samples of the test sentences where there is one seed." in mixed
     (table,) = make_translation_tables([make_translation(run) for run in vary([BASE, EM], 2)])
-    assert "1000 samples, mean BLEU over seeds on each" in table.marks
+    assert "1000 samples, mean BLEU over seeds on each" in table.marks.full
 
 
 def test_other_scores_are_means_over_seeds() -> None:

@@ -56,7 +56,9 @@ def test_systems_are_compared_on_the_same_sentences() -> None:
     assert verdict.p_holm == pytest.approx(3 * mcnemar(50, 0))
     assert second.verdicts["EM, enc-self"].p == 1.0
     assert average.verdicts["EM, enc-self"].difference == pytest.approx(12.5)
-    assert explain_phenomena([first]).endswith("by McNemar's exact test, Holm's correction over all rows and systems.")
+    assert explain_phenomena([first]).full.endswith(
+        "by McNemar's exact test, Holm's correction over all rows and systems."
+    )
 
 
 def test_seeds_are_pooled() -> None:
@@ -76,7 +78,7 @@ def test_the_table_has_a_column_for_each_system() -> None:
     assert [column for _, column in table.headers] == ["Attention", "Phenomenon", "n", "Base", "EM, enc-self"]
     assert [cell.text for cell in table.rows[0].cells] == ["enc-dec", FIRST, "200", "50.0", "100.0"]
     assert [cell.mark for cell in table.rows[0].cells] == ["", "", "", "", "⇑"]
-    assert "Seed 0, ± half the 95 % interval over sentences (Wilson's)." in table.caption
+    assert "Seed 0, ± half the 95 % interval over sentences (Wilson's)." in table.caption.full
 
 
 def test_a_system_that_was_judged_on_other_sentences_is_left_out() -> None:

@@ -134,14 +134,14 @@ def test_a_missing_pair_is_a_dash() -> None:
 
 def test_base_alone_has_a_table() -> None:
     (table,) = make([BASE])
-    assert (table.name, table.marks, len(table.rows)) == ("components", "", 1)
+    assert (table.name, table.marks.full, len(table.rows)) == ("components", "", 1)
 
 
 def test_without_base_figures_are_absolute() -> None:
     (table,) = make([run for run in COMPONENTS if run.aggregator == "em"])
     assert texts(table)[0][4] == "100.6M"
     assert {row[8] for row in texts(table)} == {"–"}
-    assert (table.marks, table.claims) == ("", [])
+    assert (table.marks.full, table.claims) == ("", [])
     assert "Base has no results on wmt14 En⇒De, preset base, so nothing is compared with it" in table.notes
 
 
@@ -163,7 +163,7 @@ def test_a_failed_run_has_a_row_of_dashes_and_a_note() -> None:
 def test_nothing_but_failures_is_a_table_of_dashes() -> None:
     (table,) = make_translation_tables([fail(BASE)])
     assert texts(table) == [["×", "×", "×", "n/a", "–", "–", "–", "–", "–"]]
-    assert "Data: wmt14 En⇒De." in table.caption
+    assert "Data: wmt14 En⇒De." in table.caption.full
 
 
 @pytest.mark.parametrize(
