@@ -26,7 +26,7 @@ from probing.report.reproduction import list_commands
 from probing.report.table import Table, make_tables
 from probing.results import Record
 
-SCRIPTS = ("charts.js", "view.js", "explanations.js", "report.js")
+SCRIPTS = ("charts.js", "view.js", "explanations.js", "parts.js", "report.js")
 """Files that make up the page's script, in order."""
 CONTENTS = {
     "dots": "task by task",

@@ -219,7 +219,7 @@ def test_controls_baselines_and_description_length_are_cells_beside_the_others(a
     assert start(answers, results, **options) == Summary(finished=0, skipped=12, failed=0)
     text = render(load(results))
     assert "Selectivity: accuracy" in text
-    assert "Compression: codelength of the training labels" in text
+    assert "Compression: uniform codelength of the training labels" in text
 
 
 def test_pieces_of_the_vectors_are_not_copied(answers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

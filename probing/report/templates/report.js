@@ -61,19 +61,6 @@ function showSection(element, data, number) {
     return leader === leaderOf(column) ? value[BEST] : model === leader;
   }
 
-  /* Notes that name hidden models only are hidden; the one on chance names the others. */
-  function fillNotes() {
-    const shown = data.chance.filter(([model]) => !state.hidden.has(model)).map(([model, names]) => `${data.models[model]} on ${names.join(", ")}`);
-    element.querySelectorAll(".notes li").forEach((note, place) => {
-      const named = data.notes[place];
-      note.hidden = named.length > 0 && named.every((model) => state.hidden.has(model));
-      if (note.textContent.startsWith(data.chanceNote)) {
-        note.hidden = !shown.length;
-        note.textContent = `${data.chanceNote}: ${shown.join("; ")}.`;
-      }
-    });
-  }
-
   function keep() {
     const { column, direction } = state.sort;
     keepView(number, {
@@ -118,7 +105,7 @@ function showSection(element, data, number) {
       });
     });
     fillCaption();
-    fillNotes();
+    fillNotes(element, data, state.hidden);
     sortTable();
     keep();
   }
@@ -175,50 +162,11 @@ function showSection(element, data, number) {
     find("select.task").value = tasks.indexOf(cell.task);
     find("select.model").value = cell.model;
     find(".cell-facts").replaceChildren(seedTable(cell));
-    const bars = cell.classes.map(([label, test, right]) => ({ label: spellLabel(cell.task, label), share: test ? right / test : 0, text: `${right} of ${test}` }));
+    const bars = cell.classes.map(([label, test, right]) => ({ label: spellLabel(data, cell.task, label), share: test ? right / test : 0, text: `${right} of ${test}` }));
     const drawn = bars.length > WORST ? [...bars].sort((a, b) => a.share - b.share).slice(0, WORST) : bars;
     find(".classes").replaceChildren(barPlot(drawn, { label: "accuracy by label" }));
     if (drawn.length < bars.length) find(".classes").append(make("p", { class: "hint" }, `The ${WORST} lowest of ${bars.length} labels.`));
-    find(".confusion").replaceChildren(drawConfusion(cell.confusion, cell.task));
-  }
-
-  function spellLabel(task, label) {
-    const meaning = data.meanings[task]?.[label];
-    return meaning ? `${label}: ${meaning}` : label;
-  }
-
-  function drawConfusion({ names, counts }, task) {
-    const totals = names.map((_, row) => counts.filter(([gold]) => gold === row).reduce((sum, [, , count]) => sum + count, 0));
-    const small = names.length > 8;
-    const fields = counts.map(([row, column, count]) => ({
-      row, column,
-      strength: count / totals[row],
-      text: small && String(count).length > 3 ? short(count) : String(count),
-      tip: `${spellLabel(task, names[row])} taken for ${spellLabel(task, names[column])}: ${count} of ${totals[row]}`,
-    }));
-    return heatMap(names, names, fields, { label: "confusion matrix", size: small ? 24 : 40, wide: small ? 30 : 52 });
-  }
-
-  function drawStacks() {
-    const place = find(".stacks");
-    if (!place) return;
-    place.replaceChildren(...data.stacks.map((stack) => {
-      const layers = Object.keys(stack.layers).map(Number).sort((a, b) => a - b);
-      const valuesOn = (task) => layers.map((layer) => data.views.accuracy[rowOf(stack.layers[layer])][data.columns.indexOf(task)]);
-      const measured = tasks.filter((task) => valuesOn(task).some(Boolean));
-      const fields = measured.flatMap((task, row) => {
-        const chance = data.majorities[task];
-        const share = (value) => (chance < 100 ? (value[MEAN] - chance) / (100 - chance) : 0);
-        return valuesOn(task).map((value, column) => value && {
-          row, column,
-          strength: 0.04 + 0.9 * Math.max(0, share(value)),
-          text: value[MEAN].toFixed(1),
-          tip: `${task}, layer ${layers[column]}: ${value[TEXT]} ${value[HALF]}`,
-        }).filter(Boolean);
-      });
-      const chart = heatMap(measured, layers.map(String), fields, { label: `${stack.encoder}: accuracy by task and layer`, wide: 42 });
-      return make("div", { class: "panel" }, make("h4", {}, stack.encoder), colourBar("chance", "100 %"), make("div", { class: "scroller natural", tabindex: 0 }, chart));
-    }));
+    find(".confusion").replaceChildren(drawConfusion(data, cell.confusion, cell.task));
   }
 
   function drawCosts() {
@@ -241,14 +189,6 @@ function showSection(element, data, number) {
     ] : [make("p", { class: "hint" }, "None of the shown models has this figure.")];
     find(".costs").replaceChildren(...charts);
     find(".cost-legend").replaceChildren(legend(points.map((point) => point.model), data.models));
-  }
-
-  function seedTable(cell) {
-    const head = ["seed", "test", "dev", "best epoch", "seconds"].map((name) => make("th", {}, name));
-    const lines = cell.seeds.map((seed) => make("tr", {}, ...[
-      seed.seed, seed.test.toFixed(2), seed.dev.toFixed(2), `${seed.best} of ${seed.epochs.length}`, seed.seconds,
-    ].map((text) => make("td", {}, String(text)))));
-    return make("table", { class: "seeds" }, make("tr", {}, ...head), ...lines);
   }
 
   function showCard(field, cell) {
@@ -349,7 +289,7 @@ function showSection(element, data, number) {
   highlight(element);
   update();
   drawCell();
-  drawStacks();
+  find(".stacks")?.replaceChildren(...drawStacks(data, tasks, rowOf));
 }
 
 let hiding = 0;

@@ -54,7 +54,11 @@ def test_every_format_is_printed_and_written(probe: Probe, folder: Path, tmp_pat
     code, out, err = probe("translate", "report", "--results", folder, "--format", format)
     assert (code, err) == (0, "")
     path = tmp_path / "new" / "report"
-    assert probe("translate", "report", "--results", folder, "--format", format, "-o", path) == (0, "", "")
+    assert probe("translate", "report", "--results", folder, "--format", format, "-o", path) == (
+        0,
+        "",
+        f"{path} is written\n",
+    )
     assert path.read_text(encoding="utf-8") == out
     if format == "json":
         assert {row["pair"] for row in json.loads(out)} == {"en-de"}
@@ -116,7 +120,11 @@ def test_probing_reports_leave_translations_out(probe: Probe, mixed: Path, tmp_p
     assert (code, err) == (0, line)
     assert "en-de" not in out
     assert probe("compare", "em", "base", "--results", mixed)[::2] == (0, line)
-    assert probe("plot", "dots", "--results", mixed, "-o", tmp_path / "dots.svg") == (0, "", line)
+    assert probe("plot", "dots", "--results", mixed, "-o", tmp_path / "dots.svg") == (
+        0,
+        "",
+        f"{line}{tmp_path / 'dots.svg'} is written\n",
+    )
     for format in ("csv", "json", "html"):
         code, out, _ = probe("report", "--results", mixed, "--format", format)
         assert code == 0
