@@ -204,7 +204,7 @@ def test_no_settings_of_the_current_folder_are_read(tmp_path: Path, make_record)
     (tmp_path / "matplotlibrc").write_text("text.usetex: True\nbackend: module://evil\nno such key: 1\n")
     command = [str(Path(sys.executable).with_name("probe")), "plot", "dots", "-o", "dots.svg"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "dots.svg is written\n")
     assert (tmp_path / "dots.svg").read_bytes().startswith(b"<?xml")
 
 

@@ -112,10 +112,9 @@ def wrap(line: str, width: int | None) -> str:
     return "\n".join(textwrap.wrap(line, min(width, PROSE), subsequent_indent="  ", break_on_hyphens=False)) or line
 
 
-def join_tables(texts: Sequence[str], *, explain: bool, width: int | None) -> str:
-    """Return text tables below each other; a terminal is told which option explains them."""
-    hint = [wrap(EXPLAIN_HINT, width)] if width is not None and not explain else []
-    return "\n\n".join([*texts, *hint])
+def add_hint(text: str, width: int | None) -> str:
+    """Return text tables that are not explained; a terminal is told which option does it."""
+    return text if width is None else f"{text}\n\n{wrap(EXPLAIN_HINT, width)}"
 
 
 def compose_text(

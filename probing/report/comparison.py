@@ -11,7 +11,7 @@ from statistics import fmean
 from typing import Any
 
 from probing.errors import ProbingError, as_one_line
-from probing.report.blocks import Statement, add_method, align, join_tables, split_columns, wrap
+from probing.report.blocks import Statement, add_hint, add_method, align, split_columns, wrap
 from probing.report.grouping import ModelResults, ResultGroup, find_model, group_results, load_records
 from probing.report.selection import EVERYTHING, Selection
 from probing.report.significance import TESTS, Comparer, Verdict, format_difference, judge
@@ -76,8 +76,8 @@ def load_and_compare(
     comparisons = compare_models(selection.apply(load_records(folder, on_damaged), on_damaged), first, second)
     if as_json:
         return json.dumps([_as_dict(comparison) for comparison in comparisons], indent=2, ensure_ascii=False)
-    texts = [render_text(comparison, explain=explain, width=width) for comparison in comparisons]
-    return join_tables(texts, explain=explain, width=width)
+    text = "\n\n".join(render_text(comparison, explain=explain, width=width) for comparison in comparisons)
+    return text if explain else add_hint(text, width)
 
 
 def compare_models(records: Sequence[Record], first: str, second: str) -> list[ModelComparison]:

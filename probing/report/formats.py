@@ -11,6 +11,7 @@ from probing.errors import as_one_line, unknown
 from probing.report import FORMATS
 from probing.report.blocks import (
     MISSING,
+    add_hint,
     align,
     compose_latex,
     compose_markdown,
@@ -18,7 +19,6 @@ from probing.report.blocks import (
     escape_latex,
     escape_markdown,
     introduce_notes,
-    join_tables,
     render_frame,
     split_columns,
 )
@@ -45,7 +45,7 @@ def load_and_render(
     with pausing_garbage_collection():
         records = selection.apply(load_records(folder, on_damaged), on_damaged, also=reference)
         if format != "html":
-            return render(
+            text = render(
                 records,
                 format,
                 against_paper=against_paper,
@@ -54,6 +54,7 @@ def load_and_render(
                 colour=colour,
                 width=width,
             )
+            return add_hint(text, width) if format == "table" and not explain else text
         from probing.report.html import render_html  # jinja2 is not needed for the other formats
 
         explanations = load_explanations(folder, on_damaged)
@@ -96,7 +97,7 @@ def render(
         return "\n\n".join(map(render_latex, tables, labels))
     if format == "table":
         texts = [render_text(table, explain=explain, colour=colour, width=width) for table in tables]
-        return join_tables(texts, explain=explain, width=width)
+        return "\n\n".join(texts)
     return "\n\n".join(map(render_markdown if format == "markdown" else render_notebook, tables))
 
 

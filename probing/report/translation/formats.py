@@ -10,13 +10,13 @@ from pathlib import Path
 from probing.errors import as_one_line, unknown
 from probing.report import FORMATS
 from probing.report.blocks import (
+    add_hint,
     align,
     compose_latex,
     compose_markdown,
     compose_text,
     escape_latex,
     escape_markdown,
-    join_tables,
     render_frame,
     split_columns,
 )
@@ -86,7 +86,8 @@ def render_translations(
         return "\n\n".join(map(_render_latex, tables, labels))
     if format == "markdown":
         return "\n\n".join(map(_render_markdown, tables))
-    return join_tables([_render_text(one, explain, width) for one in tables], explain=explain, width=width)
+    text = "\n\n".join(_render_text(one, explain, width) for one in tables)
+    return text if explain else add_hint(text, width)
 
 
 def _render_text(table: TranslationTable, explain: bool, width: int | None) -> str:
