@@ -20,8 +20,8 @@ from probing.report.frame import make_frame, make_wide_frame
 from probing.report.grouping import find_model, group_results, load_records
 from probing.report.html import render_html
 from probing.report.writing import write_file
-from probing.results import Record, find_record, pausing_garbage_collection
-from probing.storage import check_path
+from probing.results import Record, find_record
+from probing.storage import check_path, pausing_garbage_collection
 from probing.tasks import get_task, is_spelling
 
 Names = str | Sequence[str]

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from probing.plugin_imports import importing_safely
 from probing.signals import end_with, shielded
+from probing.storage import pausing_garbage_collection
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -88,4 +89,5 @@ def _executor(jobs: int) -> Any:
 
 def _call(function: Callable[[T], R], item: T) -> R:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    return function(item)
+    with pausing_garbage_collection():
+        return function(item)

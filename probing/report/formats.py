@@ -26,7 +26,8 @@ from probing.report.explanations import load_explanations
 from probing.report.grouping import load_records
 from probing.report.selection import EVERYTHING, Selection
 from probing.report.table import Row, Table, TableValue, make_tables
-from probing.results import Record, pausing_garbage_collection
+from probing.results import Record
+from probing.storage import pausing_garbage_collection
 
 
 def load_and_render(

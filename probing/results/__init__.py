@@ -8,7 +8,6 @@ from probing.results.store import (
     EXPLANATION_ENDING,
     Store,
     find_record,
-    pausing_garbage_collection,
     read_sentences,
     translation_path,
     translator_folder,

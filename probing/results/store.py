@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import gc
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from probing.errors import ProbingError
 from probing.results.record import ADVICE, Record, read_record
-from probing.storage import make_name, read_text, to_json, write_atomically
+from probing.storage import make_name, pausing_garbage_collection, read_text, to_json, write_atomically
 
 EXPLANATION_ENDING = ".explanation.json"
 """Ending of the files of explanations, which lie beside the records."""
@@ -55,18 +53,6 @@ class Store:
                 except ProbingError as error:
                     on_damaged(str(error))
         return records
-
-
-@contextmanager
-def pausing_garbage_collection() -> Iterator[None]:
-    """Pause the search for cyclic garbage: it would look at thousands of records again and again, which have none."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def find_record(path: Path, key: str, on_damaged: Callable[[str], None] = lambda line: None) -> Record | None:

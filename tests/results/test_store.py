@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import re
@@ -16,7 +15,6 @@ from probing.results.record import read_record
 from probing.results.store import (
     Store,
     find_record,
-    pausing_garbage_collection,
     read_sentences,
     translation_path,
     translator_folder,
@@ -162,15 +160,6 @@ def test_a_record_is_found_by_its_path_and_key(store, make_record):
     path.write_text("{")
     assert find_record(path, result.key, said.append) is None
     assert said == [f"{path}: not a whole JSON file. Its cell counts as not run yet"]
-
-
-def test_the_search_for_garbage_goes_on_afterwards():
-    with pausing_garbage_collection():
-        assert not gc.isenabled()
-        with pausing_garbage_collection():
-            pass
-        assert not gc.isenabled()
-    assert gc.isenabled()
 
 
 def test_the_folder_of_a_translation_lies_beside_its_record(tmp_path):

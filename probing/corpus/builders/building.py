@@ -28,6 +28,7 @@ from probing.corpus.instances import Splits, format_splits
 from probing.corpus.processes import map_in_order
 from probing.corpus.readers import Kind, ParsedSentence
 from probing.errors import ProbingError
+from probing.storage import pausing_garbage_collection
 from probing.tasks import COUNTERPARTS, TASKS, Task, get_tasks
 
 BUILDERS: Mapping[str, Callable[[Survey, Sizes], SamplingDesign]] = {
@@ -109,7 +110,7 @@ def build_parts(
         min_train=choose_floor(min_train, MIN_TRAIN, train),
         min_test=choose_floor(min_test, MIN_TEST, test),
     )
-    with fill_folder(output) as aside:
+    with pausing_garbage_collection(), fill_folder(output) as aside:
         with closing(take_survey(parts, aside, progress)) as survey:
             if survey.kind is None:
                 raise ProbingError("there is no sentence to build from. Name files with sentences in them")

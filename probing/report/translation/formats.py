@@ -23,7 +23,8 @@ from probing.report.blocks import (
 from probing.report.translation.cells import TranslationCell
 from probing.report.translation.grouping import load_translations
 from probing.report.translation.tables import TranslationTable, make_translation_tables
-from probing.results import Record, pausing_garbage_collection
+from probing.results import Record
+from probing.storage import pausing_garbage_collection
 
 WIDTHS = {"components": 10, "layers": 30, "systems": 24, "phenomena": 20}
 """Number of characters at which texts in a table's cells are wrapped in a terminal, so that 80 columns are enough."""
