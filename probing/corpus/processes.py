@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections import deque
@@ -12,7 +13,6 @@ from typing import Any, TypeVar
 
 from probing.plugin_imports import importing_safely
 from probing.signals import end_with, shielded
-from probing.storage import pausing_garbage_collection
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -84,10 +84,16 @@ def _cancel(futures: Iterable[Future[Any]]) -> None:
 def _executor(jobs: int) -> Any:
     from joblib.externals.loky import get_reusable_executor
 
-    return get_reusable_executor(jobs, timeout=SECONDS_IDLE, initializer=end_with, initargs=(os.getpid(),))
+    # Its processes are not those that train: joblib would take what training needs for a leak, and end them.
+    return get_reusable_executor(jobs, timeout=SECONDS_IDLE, initializer=_begin, initargs=(os.getpid(),))
+
+
+def _begin(parent: int) -> None:
+    """Prepare a process: it ends with its parent, and does not search for cyclic garbage, of which there is none."""
+    end_with(parent)
+    gc.disable()
 
 
 def _call(function: Callable[[T], R], item: T) -> R:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with pausing_garbage_collection():
-        return function(item)
+    return function(item)

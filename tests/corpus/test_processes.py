@@ -62,3 +62,16 @@ def test_no_code_of_the_current_folder_is_run(tmp_path: Path) -> None:
     assert result.returncode in (0, 1), result.stderr
     assert (tmp_path / "out" / "datasheet.md").is_file()
     assert not (tmp_path / "executed").exists()
+
+
+def test_its_processes_are_not_those_of_training() -> None:
+    """joblib ends a process whose memory grows by much after its first work, and torch alone is so much."""
+    from joblib.externals.loky import get_reusable_executor
+
+    from probing.signals import end_with
+
+    assert list(map_in_order(abs, [-1, -2], jobs=2)) == [1, 2]
+    ours = get_reusable_executor(reuse=True)
+    theirs = get_reusable_executor(2, timeout=300, initializer=end_with, initargs=(os.getpid(),))
+    assert ours is not theirs
+    theirs.shutdown()
