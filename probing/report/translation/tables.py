@@ -204,7 +204,8 @@ def _make_phenomena(group: TranslationGroup, against_paper: bool) -> Iterator[Tr
     made = _make_table("phenomena", group, headers, 2, rows, False, shown=systems)
     left_out = [system.label for system in group.list_measured() if system not in systems]
     notes = [f"not judged on the same phenomena, and left out: {join_some(left_out)}"] if left_out else []
-    yield replace(made, marks=explain_phenomena(scored), others="", notes=notes)
+    title = f"{group.title}: phenomena"
+    yield replace(made, title=title, marks=explain_phenomena(scored), others="", notes=notes)
 
 
 def _make_paper_row(texts: Sequence[str], columns: Sequence[str], printed: PaperFigures) -> TranslationRow:

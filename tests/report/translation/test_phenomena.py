@@ -75,6 +75,7 @@ def test_the_table_has_a_column_for_each_system() -> None:
     tables = make_translation_tables([make_translation(run) for run in (base, better)])
     assert [table.name for table in tables] == ["components", "phenomena"]
     table = tables[1]
+    assert table.title == "wmt14 En⇒De, preset base: phenomena"
     assert [column for _, column in table.headers] == ["Attention", "Phenomenon", "n", "Base", "EM, enc-self"]
     assert [cell.text for cell in table.rows[0].cells] == ["enc-dec", FIRST, "200", "50.0", "100.0"]
     assert [cell.mark for cell in table.rows[0].cells] == ["", "", "", "", "⇑"]
