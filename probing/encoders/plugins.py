@@ -26,8 +26,12 @@ from probing.model import call_factory, explaining_size
 from probing.registry import ENCODERS, Found
 from probing.storage import watching
 
-FIRST_PARAMETERS = ("sentences", "texts", "sents", "batch", "samples", "inputs", "documents", "tokens", "lines", "data")
-"""Names by which the only parameter of a function is known to take sentences: the function is the encoder itself."""
+SINGLE = (str, int, float, bool, Path)
+SINGLE_NAMES = frozenset(
+    "path file folder directory name model model_name weights checkpoint url dim dimension size vocabulary_size seed "
+    "device layer config".split()
+)
+"""Types and usual names of a single value: a function that asks for one makes an encoder, and is none itself."""
 
 
 def make_recipe(spec: str, options: EncoderOptions) -> Recipe:
@@ -169,9 +173,10 @@ def _list_missing(target: Any, arguments: Mapping[str, Any]) -> list[str]:
 
 
 def _takes_sentences(function: Callable[..., Any], parameter: str) -> bool:
-    """Return whether a function of one parameter is an encoder, not a function that makes one."""
-    annotation = str(_list_parameters(function)[parameter].annotation)
-    return parameter in FIRST_PARAMETERS or "list[" in annotation or "Sequence[" in annotation or "List[" in annotation
+    """Return whether a function of one parameter is an encoder, not a function that makes one from a single value."""
+    annotation = _list_parameters(function)[parameter].annotation
+    kinds = annotation.__args__ if isinstance(annotation, types.UnionType) else (annotation,)
+    return parameter not in SINGLE_NAMES and not any(kind in SINGLE for kind in kinds)
 
 
 def _read_arguments(spec: str, target: Any, query: str, options: EncoderOptions) -> dict[str, Any]:

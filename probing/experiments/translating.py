@@ -174,10 +174,13 @@ def _find_text(options: TextOptions, on_share: Callable[[float], None]) -> Paral
 
 def _find_embedded(options: TextOptions, on_share: Callable[[float], None]) -> ParallelFiles:
     """Return the embedded text, which is made if it is not in the cache."""
+    ways = (f"en-{LANGUAGE_CODE}", f"{LANGUAGE_CODE}-en")
+    if options.pair not in (None, *ways):
+        raise ProbingError(
+            f"the embedded text is {ways[0]} or {ways[1]}. Got --pair {options.pair}. Name your own by --data"
+        )
     folder = prepare_parallel(options.pairs or PAIRS, on_share=on_share)
-    return dataclasses.replace(
-        find_parallel_files(folder, options.pair or f"en-{LANGUAGE_CODE}", on_share), name=EMBEDDED
-    )
+    return dataclasses.replace(find_parallel_files(folder, options.pair or ways[0], on_share), name=EMBEDDED)
 
 
 def plan_translation_cells(

@@ -115,6 +115,14 @@ def test_a_plain_function_is_an_encoder() -> None:
     assert encode("my.py:embed") == [[2], [1]]
     assert encode("my.py:embed_texts") == [[7], [4]]
     assert encode("my.py:embed_texts?factor=2") == [[14], [8]]
+    Path("short.py").write_text("def f(s):\n    return [[len(tokens)] for tokens in s]\n")
+    assert encode("short.py:f") == [[2], [1]]
+
+
+def test_a_function_that_asks_for_a_single_value_makes_an_encoder() -> None:
+    Path("made.py").write_text("def make(table: str): ...\n")
+    with pytest.raises(ProbingError, match=r"needs arguments that have no default: table. Give made.py:make\?table=…"):
+        find_encoder("made.py:make")
 
 
 def test_a_version_that_fails_is_named() -> None:

@@ -108,7 +108,7 @@ def make_translation_tables(
     if not tables:
         raise ProbingError(
             f"there are no rows for the table {table!r}: it needs {NEEDED[str(table)]}. "
-            f"Run `probe translate run --table {table}`, or leave out --table"
+            f"Run `probe translate run{'' if table == 'phenomena' else f' --table {table}'}`, or leave out --table"
         )
     return tables
 
