@@ -28,8 +28,26 @@ from probing.storage import watching
 
 SINGLE = (str, int, float, bool, Path)
 SINGLE_NAMES = frozenset(
-    "path file folder directory name model model_name weights checkpoint url dim dimension size vocabulary_size seed "
-    "device layer config".split()
+    [
+        "path",
+        "file",
+        "folder",
+        "directory",
+        "name",
+        "model",
+        "model_name",
+        "weights",
+        "checkpoint",
+        "url",
+        "dim",
+        "dimension",
+        "size",
+        "vocabulary_size",
+        "seed",
+        "device",
+        "layer",
+        "config",
+    ]
 )
 """Types and usual names of a single value: a function that asks for one makes an encoder, and is none itself."""
 

@@ -40,7 +40,7 @@ class Statement:
     """Sentences below a table: what it shows, and how that was computed."""
 
     short: str
-    """What a reader of the table must know."""
+    """Texts below a table that its reader must know."""
     full: str
     """The same with the method."""
 

@@ -1,4 +1,4 @@
-"""What the tasks ask, and what their labels mean, for readers who do not know them by heart."""
+"""Explanations of the tasks and of their labels, for readers who do not know them by heart."""
 
 from __future__ import annotations
 

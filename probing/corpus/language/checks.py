@@ -16,7 +16,7 @@ from probing.corpus.language.particles import NEGATION
 
 
 class Check(NamedTuple):
-    """What an output must show to be right in one respect."""
+    """A check: what an output must show to have one phenomenon right."""
 
     phenomenon: str
     words: tuple[str, ...]

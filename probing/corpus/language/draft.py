@@ -11,7 +11,7 @@ Note = tuple[str, ...]
 
 
 class Draft:
-    """What the rules of transfer share while one sentence is translated."""
+    """Notes that the rules of transfer take while one sentence is translated, and the rule that is left out."""
 
     __slots__ = ("combinations", "notes", "without")
 

@@ -46,7 +46,7 @@ _NAMES = " ".join((nouns.MEN, nouns.WOMEN, nouns.SURNAMES, nouns.CITIES, nouns.W
 
 _ENGLISH = {*map(str, (*NOUN_LEMMAS, *VERB_LEMMAS)), *" ".join((_TIMES, _ADJECTIVES, _ADVERBS, _NAMES)).split()}
 MINT = Mint(ENDINGS, _ENGLISH | FUNCTION_TEXTS)
-"""Where all stems come from: in the order of this module and then of the verbs."""
+"""Source of all stems, which are drawn in the order of this module and then of the verbs."""
 
 Leaf = tuple[str, str]
 """Tag and English word."""

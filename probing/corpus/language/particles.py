@@ -99,7 +99,7 @@ LITTLE_WORDS = {
 """(Tag, English word) -> connector, answer, question word or mark."""
 _THERE = LITTLE_WORDS["EX", "there"]
 EXPLETIVE = NounForms(_THERE.word, NEUTER, THIRD, "", (_THERE, _THERE, _THERE, _THERE))
-"""What stands for the subject in `there is a king`."""
+"""Word for `there` in `there is a king`, in the place of the subject."""
 COMMA = LITTLE_WORDS[",", ","]
 THE = DETERMINERS["the"]
 NEGATION = keep("nek", "not.n", "NEG")

@@ -40,7 +40,7 @@ _FINITE = {"VBD": PAST, "VBZ": PRESENT, "VBP": PRESENT, "MD": PRESENT}
 
 
 class Fields:
-    """What a predicate consists of, before it has an order."""
+    """Parts of a predicate, by the fields of a clause that they will stand in."""
 
     __slots__ = (
         "accusative",

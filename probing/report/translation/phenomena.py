@@ -66,7 +66,7 @@ class PhenomenonRow:
 
     @property
     def description(self) -> str:
-        """What the phenomenon is, in a sentence."""
+        """Explanation of the phenomenon in a sentence."""
         if self.is_average:
             return f"Mean over the {self.sentences} phenomena of {self.attention}."
         return PHENOMENA[self.name].description
