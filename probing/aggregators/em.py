@@ -21,6 +21,9 @@ from probing.aggregators.votes import Votes
 MIN_VARIANCE = 1e-9
 """The least variance of a capsule's votes: with one head, or equal votes, it would be zero."""
 
+MIN_MASS = 1e-30
+"""The least mass by which agreement weights are divided: a capsule that every head leaves has the mass 0."""
+
 
 def em_routing(
     votes: Tensor,
@@ -105,6 +108,18 @@ def reference_em_routing(
     return capsules_NK, log_agreement_HN.exp()
 
 
+def compute_activations(
+    votes: Tensor, agreement_HN: Tensor, beta_a: Tensor, beta_mu: Tensor, *, temperature: float
+) -> Tensor:
+    """Return the activations (..., N) that one M-step makes of votes (..., H, N, K) and agreement weights."""
+    mass_N = agreement_HN.sum(-2)
+    weights_HN1 = (agreement_HN / mass_N.clamp(min=MIN_MASS).unsqueeze(-2)).unsqueeze(-1)
+    mean_NK = (weights_HN1 * votes).sum(-3)
+    variance_NK = (weights_HN1 * (votes - mean_NK.unsqueeze(-3)).square()).sum(-3).clamp(min=MIN_VARIANCE)
+    cost_N = (0.5 * variance_NK.log() + 0.5 * (1 + math.log(2 * math.pi))).sum(-1) * mass_N
+    return (temperature * (beta_a - beta_mu * mass_N - cost_N)).sigmoid()
+
+
 class EMAggregator(nn.Module):
     """The heads vote for N capsules; EM routing weighs the votes."""
 
@@ -147,9 +162,15 @@ class EMAggregator(nn.Module):
         """Return the agreement weights (iterations, T, H, N) with which each iteration made its capsules."""
         votes = self.votes(heads_THd)
         schedule = self.inverse_temperature or tuple(range(1, self.iterations + 1))
-        route = partial(em_routing, votes, self.beta_a, self.beta_mu)
+        route = partial(em_routing, votes, self.beta_a, self.beta_mu, implementation=self.implementation)
         schedules = [schedule[:count] for count in range(1, self.iterations + 1)]
         return torch.stack([route(iterations=len(some), inverse_temperature=some)[1] for some in schedules])
+
+    def activations(self, heads_THd: Tensor) -> Tensor:
+        """Return the activation of each token's capsules (T, N), those of the last iteration."""
+        temperature = self.inverse_temperature[-1] if self.inverse_temperature else float(self.iterations)
+        votes, agreement = self.votes(heads_THd), self.agreements(heads_THd)[-1]
+        return compute_activations(votes, agreement, self.beta_a, self.beta_mu, temperature=temperature)
 
 
 EMCodeAggregator = partial(EMAggregator, activate=False)

@@ -1,6 +1,7 @@
 """The routings as compiled kernels: one pass over a token's votes in cache, forwards and backwards.
 
 Only the votes and two numbers per head and iteration are kept for the backward pass; it computes the rest again.
+The gradient of simple routing through votes that are very large is the reference's (see `SHARP`).
 Shapes: T tokens, H heads, N capsules, K capsule size.
 """
 
@@ -15,6 +16,13 @@ import torch
 from torch import Tensor
 
 from probing import native
+
+SHARP = 1024.0
+"""Largest logit of simple routing up to which the kernel makes the gradient.
+
+With larger ones a head gives all its weight to one capsule. The gradient is then a difference of equal numbers: in the
+reference it is 0, and in the kernel it is the rounding of numbers that grow with the square of the votes.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +79,11 @@ class _Route(torch.autograd.Function):
         contiguous = capsules_TNK.contiguous()  # named, so that its memory lives until the kernel has read it
         addresses = map(_address, (votes, softmaxes, contiguous))
         _run("backward", ctx.call, votes, betas, *addresses, ctypes.byref(place), *map(_address, beta_gradients))
+        if not betas and ctx.call.options["softmax_over"] == "capsules" and softmaxes.numel():
+            sharp = softmaxes[:, :, 0].abs().amax((1, 2)) > SHARP
+            if sharp.any():
+                upstream = contiguous[sharp], None
+                (gradient[sharp],) = _differentiate_reference(ctx.call, [votes[sharp]], upstream)
         return None, gradient, *beta_gradients
 
 

@@ -103,7 +103,8 @@ class SimpleAggregator(nn.Module):
     def agreements(self, heads_THd: Tensor) -> Tensor:
         """Return the agreement weights (iterations, T, H, N) with which each iteration made its capsules."""
         votes = self.votes(heads_THd)
-        return torch.stack([self.route(votes, iterations=count)[1] for count in range(1, self.iterations + 1)])
+        counts = range(1, self.iterations + 1)
+        return torch.stack([self.route(votes, iterations=n, implementation=self.implementation)[1] for n in counts])
 
 
 SimpleCodeAggregator = partial(SimpleAggregator, softmax_over="heads", nonlinear=False)

@@ -12,6 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from probing.native import active_products, differentiate
+
 
 class Votes(nn.Module):
     """Map the heads' outputs (T, H, d/H) to votes (T, H, N, K).
@@ -79,9 +81,11 @@ class Votes(nn.Module):
 
     def differentiate_vote(self, capsules: Tensor, upstream: Tensor) -> tuple[Tensor, Tensor]:
         """Return the gradients of the input capsules and of the vote weights."""
-        weight = self.vote_weight if self.per_head else self.vote_weight.flatten(0, 1)
-        upstream = upstream.transpose(0, 1) if self.per_head else upstream
-        return upstream @ weight, (upstream.mT @ capsules).view_as(self.vote_weight)
+        if self.per_head:
+            upstream = upstream.transpose(0, 1)
+            return upstream @ self.vote_weight, upstream.mT @ capsules
+        by_capsules, by_weight = differentiate(upstream, capsules, self.vote_weight.flatten(0, 1))
+        return by_capsules, by_weight.view_as(self.vote_weight)
 
 
 class _Vote(torch.autograd.Function):
@@ -93,11 +97,18 @@ class _Vote(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, votes: Votes, vote_weight: Tensor, *inputs: Tensor) -> Tensor:
         ctx.votes = votes
+        ctx.products = active_products()
         ctx.save_for_backward(vote_weight, *inputs)
         return votes.vote(votes.make_capsules(inputs[0]))
 
     @staticmethod
     def backward(ctx: Any, *upstream: Tensor) -> Any:
+        with ctx.products:
+            return _Vote.differentiate(ctx, *upstream)
+
+    @staticmethod
+    def differentiate(ctx: Any, *upstream: Tensor) -> Any:
+        """Return the gradients, with products as in the forward pass."""
         votes: Votes = ctx.votes
         _, heads_THd, *parameters = ctx.saved_tensors  # reading them all finds out whether one was changed
         create_graph = torch.is_grad_enabled()

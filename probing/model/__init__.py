@@ -5,6 +5,5 @@ from probing.model.classifier import AggregatorFactory, Classifier, build_aggreg
 from probing.model.description import ModelDescription, describe_model
 from probing.model.dropout import Dropout
 from probing.model.factories import call_factory, explaining_size, is_too_large
-from probing.model.inspection import LayerView, attentions, inspect_sentence, masked_head
-from probing.model.products import OneDnnProducts, can_multiply, multiply
+from probing.model.inspection import Activating, LayerView, Routing, attentions, inspect_sentence, masked_head
 from probing.model.transformer import Transformer, embed, make_embedding, make_feed_forward, sinusoids

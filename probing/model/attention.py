@@ -8,32 +8,36 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property, partial
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from probing.errors import ProbingError
+from probing.model.fused_attention import AttentionCall, attend, can_attend
 
 SENTENCES_OF_A_VIEW = 16
 """Approximate number of sentences that are padded together: fewer would save padding, but cost more calls."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Packing:
     """Places of packed tokens in their sentences.
 
-    positions: (T,), its place; mask: (B, 1, 1, L), True at tokens; rows: (T,), its sentence; lengths: (B,).
-    Attention pads less, in views of some sentences of similar length: `views` are their masks, (sentences, 1, 1,
-    longest), and `places`: (T,) are the tokens' places in the views, one after the other.
+    positions: (T,), its place; mask: (B, 1, 1, L), True at tokens; rows: (T,), its sentence; lengths: (B,);
+    starts: (B + 1,), where each sentence begins, and the end of the last.
+    Where torch computes attention, it pads views of some sentences of similar length: `views` are their masks,
+    (sentences, 1, 1, longest), and `places`: (T,) are the tokens' places in the views, one after the other.
     """
 
     positions: Tensor
     rows: Tensor
     mask: Tensor
     lengths: Tensor
-    places: Tensor
-    views: tuple[Tensor, ...]
+    starts: Tensor
+    order: Tensor | None = None
+    """Order of the sentences in the views; None means by length."""
 
     @classmethod
     def build(
@@ -45,22 +49,38 @@ class Packing:
         the same sentences in each view.
         """
         mask = torch.arange(longest) < lengths.unsqueeze(1)
-        first_places = torch.empty_like(lengths)
+        starts = functional.pad(lengths.cumsum(0), (1, 0))
+        return cls(positions, rows, mask[:, None, None, :], lengths, starts, order)
+
+    @property
+    def places(self) -> Tensor:
+        return self._padding[0]
+
+    @property
+    def views(self) -> tuple[Tensor, ...]:
+        return self._padding[1]
+
+    @cached_property
+    def _padding(self) -> tuple[Tensor, tuple[Tensor, ...]]:
+        first_places = torch.empty_like(self.lengths)
         views, taken = [], 0
-        order = lengths.argsort(stable=True) if order is None else order
-        for part in order.tensor_split(max(1, len(lengths) // SENTENCES_OF_A_VIEW)):
-            width = int(lengths[part].max())
+        order = self.lengths.argsort(stable=True) if self.order is None else self.order
+        for part in order.tensor_split(max(1, len(self.lengths) // SENTENCES_OF_A_VIEW)):
+            width = int(self.lengths[part].max())
             first_places[part] = taken + width * torch.arange(len(part))
-            views.append(mask[part, None, None, :width])
+            views.append(self.mask[part, :, :, :width])
             taken += views[-1].numel()
-        places = first_places[rows] + positions
-        return cls(positions, rows, mask[:, None, None, :], lengths, places, tuple(views))
+        return first_places[self.rows] + self.positions, tuple(views)
 
     def map(self, move: Callable[[Tensor], Tensor]) -> Packing:
         """Return it with every tensor moved, as to another device."""
-        tensors = (self.positions, self.rows, self.mask, self.lengths, self.places)
-        positions, rows, mask, lengths, places = map(move, tensors)
-        return Packing(positions, rows, mask, lengths, places, tuple(map(move, self.views)))
+        tensors = (self.positions, self.rows, self.mask, self.lengths, self.starts)
+        positions, rows, mask, lengths, starts = map(move, tensors)
+        moved = Packing(positions, rows, mask, lengths, starts, self.order)
+        if moved.positions.device.type != "cpu":  # made here, since making it reads numbers
+            places, views = self._padding
+            moved.__dict__["_padding"] = move(places), tuple(map(move, views))
+        return moved
 
 
 class Attention(nn.Module):
@@ -110,15 +130,23 @@ class Attention(nn.Module):
     ) -> Tensor:
         """Return the heads' outputs O_1 … O_H as (T, H, d/H)."""
         if memory_Sd is None or memory_packing is None:
-            views = self._pad(self.query_key_value(hidden_Td), packing)
-            masks = packing.views
+            memory_packing, projected = packing, [self.query_key_value(hidden_Td)]
         else:
-            queries = self._pad(self.project_queries(hidden_Td), packing)
-            memories = self._pad(self.project_memory(memory_Sd), memory_packing)
-            views = [(*query, *memory) for query, memory in zip(queries, memories, strict=True)]
-            masks = memory_packing.views
+            projected = [self.project_queries(hidden_Td), self.project_memory(memory_Sd)]
+        reference = partial(self._attend_padded, packing, memory_packing)
+        if not can_attend(packing.mask.shape[-1], memory_packing.mask.shape[-1], *projected):
+            return reference(*projected)
+        starts, memory_starts = packing.starts, memory_packing.starts
+        return attend(AttentionCall(self.num_heads, self.causal, starts, memory_starts, reference), *projected)
+
+    def _attend_padded(self, packing: Packing, memory_packing: Packing, *projected: Tensor) -> Tensor:
+        """Return the heads' outputs in torch operations, which need padding."""
+        views = self._pad(projected[0], packing)
+        if len(projected) > 1:
+            memories = self._pad(projected[1], memory_packing)
+            views = [(*query, *memory) for query, memory in zip(views, memories, strict=True)]
         outputs = []
-        for (query, key, value), mask in zip(views, masks, strict=True):
+        for (query, key, value), mask in zip(views, memory_packing.views, strict=True):
             if self.causal:  # what pads a sentence stands behind it, where no token looks
                 output_BHLd = functional.scaled_dot_product_attention(query, key, value, is_causal=True)
             else:

@@ -65,6 +65,7 @@ def build_classifier(
             ],
             feed_forward_dim=feed_forward_dim,
             dropout=dropout,
+            sparse=True,
         )
         return Classifier(encoder, model_dim, head_dim=head_dim, num_classes=num_classes, dropout=dropout)
 

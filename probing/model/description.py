@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import torch
-from tabulate import tabulate
 
 from probing.config import ModelConfig
 from probing.model.classifier import AggregatorFactory, build_classifier
@@ -28,6 +27,8 @@ class ModelDescription:
     shapes: dict[str, str]
 
     def text(self) -> str:
+        from tabulate import tabulate  # a run counts parameters, and prints no table of them
+
         found = dict.fromkeys(part for counts in self.parameters.values() for part in counts)
         order: dict[str, int] = {part: number for number, part in enumerate(PARAMETER_GROUPS)}
         parts = sorted(found, key=lambda part: order.get(part, len(order)))

@@ -27,6 +27,15 @@ class Routing(Protocol):
         ...
 
 
+@runtime_checkable
+class Activating(Protocol):
+    """An aggregator whose capsules have activations."""
+
+    def activations(self, heads_THd: Tensor) -> Tensor:
+        """Return the activation of each token's capsules (T, N), between 0 and 1."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class LayerView:
     """Attention and agreement of one layer on one sentence."""

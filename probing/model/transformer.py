@@ -13,6 +13,7 @@ from collections.abc import Iterable
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from probing.model.attention import Attention, Packing
 from probing.model.dropout import Dropout
@@ -30,9 +31,10 @@ class Transformer(nn.Module):
         aggregators: Iterable[nn.Module],
         feed_forward_dim: int,
         dropout: float = 0.0,
+        sparse: bool = False,
     ) -> None:
         super().__init__()
-        self.embedding = make_embedding(vocabulary_size, model_dim)
+        self.embedding = make_embedding(vocabulary_size, model_dim, sparse=sparse)
         self.layers = nn.ModuleList(
             Layer(model_dim, num_heads, aggregator, feed_forward_dim=feed_forward_dim, dropout=dropout)
             for aggregator in aggregators
@@ -66,9 +68,8 @@ class Layer(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, hidden_Td: Tensor, packing: Packing) -> Tensor:
-        hidden_Td = hidden_Td + self.dropout(self.attention(self.attention_norm(hidden_Td), packing))
-        added_Td: Tensor = self.dropout(self.feed_forward(self.feed_forward_norm(hidden_Td)))
-        return hidden_Td + added_Td
+        hidden_Td = self.dropout.add(hidden_Td, self.attention(self.attention_norm(hidden_Td), packing))
+        return self.dropout.add(hidden_Td, self.feed_forward(self.feed_forward_norm(hidden_Td)))
 
 
 def make_feed_forward(model_dim: int, feed_forward_dim: int) -> nn.Sequential:
@@ -81,17 +82,18 @@ def make_feed_forward(model_dim: int, feed_forward_dim: int) -> nn.Sequential:
     return layers
 
 
-def make_embedding(vocabulary_size: int, model_dim: int) -> nn.Embedding:
-    """Return vectors of words, drawn from N(0, d^-1/2)."""
-    embedding = nn.Embedding(vocabulary_size, model_dim)
+def make_embedding(vocabulary_size: int, model_dim: int, *, sparse: bool = False) -> nn.Embedding:
+    """Return vectors of words, drawn from N(0, d^-1/2); if `sparse`, gradients have the rows of a batch only."""
+    embedding = nn.Embedding(vocabulary_size, model_dim, sparse=sparse)
     nn.init.normal_(embedding.weight, std=model_dim**-0.5)
     return embedding
 
 
 def embed(embedding: nn.Embedding, tokens_T: Tensor, packing: Packing) -> Tensor:
     """Return the tokens' vectors (T, d), times the root of d, with their positions' encodings."""
-    hidden_Td: Tensor = embedding(tokens_T) * math.sqrt(embedding.embedding_dim)
-    return hidden_Td + encode_positions(packing, hidden_Td)
+    sparse = embedding.sparse and tokens_T.device.type == "cpu"
+    hidden_Td = functional.embedding(tokens_T, embedding.weight, sparse=sparse)
+    return torch.add(encode_positions(packing, hidden_Td), hidden_Td, alpha=math.sqrt(embedding.embedding_dim))
 
 
 def encode_positions(packing: Packing, like_Td: Tensor) -> Tensor:

@@ -1,3 +1,10 @@
-"""Compiled kernels: their C++ sources, and what compiles and loads them."""
+"""Fast arithmetic of the processor: compiled kernels, their C++ sources, matrix products."""
 
 from probing.native.compiling import Kernels, load
+from probing.native.processor import has_narrow_tiles, name_processor
+from probing.native.products import (
+    OneDnnProducts,
+    active_products,
+    differentiate,
+    products_in,
+)

@@ -8,6 +8,7 @@
 // Shapes: B sentences of a batch (padded to PANEL), D inputs, G configurations, H hidden units, C classes, K inputs of
 // the second layer (the hidden units, a constant 1, zeros up to a whole vector).
 #include "sparse.h"
+#include "wide.h"
 
 using namespace descent;
 
@@ -111,11 +112,11 @@ class Training {
                 if (learns && batch.sparse())
                     sparse_.learn<R>(layer, row, lesson, batch, outputs);
                 else if (learns)
-                    learn<R>(layer, row, lesson, outputs, width_);
+                    wide::learn<R>(layer, row, lesson, outputs, width_);
                 if (goes_on && next.sparse())
                     sparse_.project<R>(layer, row, next, outputs);
                 else if (goes_on)
-                    project<R>(layer, row, panels, outputs, width_);
+                    wide::project<R>(layer, row, panels, outputs, width_);
             });
     }
 
@@ -161,7 +162,7 @@ class Training {
         for (int64_t tile = 0; tile < tiles.count; ++tile)
             tiles.visit(tile, [&](int64_t c, auto count) {
                 const Panels panels{units, width_, PANEL};
-                project<decltype(count)::value>(layer, g * C + c, panels, scores + c * width_, width_);
+                wide::project<decltype(count)::value>(layer, g * C + c, panels, scores + c * width_, width_);
             });
         find_errors(number, g, scores_.data());
         const float* const weights = layer.weights + g * C * K;
@@ -175,7 +176,7 @@ class Training {
         const Lesson lesson = make_lesson(number, turned);
         for (int64_t tile = 0; tile < tiles.count; ++tile)
             tiles.visit(tile, [&](int64_t c, auto count) {
-                learn<decltype(count)::value>(layer, g * C + c, lesson, scores + c * width_, width_);
+                wide::learn<decltype(count)::value>(layer, g * C + c, lesson, scores + c * width_, width_);
             });
     }
 

@@ -173,13 +173,13 @@ class EmToken : public Token<EmToken<SIZE>, SIZE> {
         if (!LAST) {
             Lanes first_moment = lanes(0.0f), second_moment = lanes(0.0f);
             for (int64_t h = 0; h < H; ++h) {
-                const Lanes delta = load(V + h * WIDTH) - mean, moment = g_logits[h] * delta;
+                const Lanes delta = load(V + h * WIDTH) - mean, moment = g_logits[h] * (half_precision * delta);
                 first_moment = first_moment + moment;
                 second_moment = second_moment + moment * delta;
             }
             const Lanes precision = half_precision + half_precision;
-            g_mean = precision * first_moment;
-            g_variance = g_variance + precision * half_precision * second_moment;
+            g_mean = first_moment + first_moment;
+            g_variance = g_variance + precision * second_moment;
         }
         g_variance = where_less(variance, lanes(MIN_VARIANCE), lanes(0.0f), g_variance);
         g_mean = g_mean - (g_variance + g_variance) * rest;

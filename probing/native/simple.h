@@ -42,7 +42,7 @@ class SimpleToken : public Token<SimpleToken<SIZE>, SIZE> {
         const int64_t H = H_;
         const float* const logits = logits_ + n * H;
         Lanes* const block = block_.data();
-        Lanes peak = lanes(-3e38f), total = lanes(0.0f);
+        Lanes peak = lanes(NOTHING), total = lanes(0.0f);
         for (int64_t h = 0; h < H; ++h) peak = larger(load(logits + h * WIDTH), peak);
         for (int64_t h = 0; h < H; ++h) {
             block[h] = exp(load(logits + h * WIDTH) - peak);
@@ -65,7 +65,7 @@ class SimpleToken : public Token<SimpleToken<SIZE>, SIZE> {
             store(mean_ + (at * K + k) * row + n, mean);
             square = square + mean * mean;
         }
-        const Lanes scale = simple_.squash ? square / ((square + 1.0f) * root(square + EPSILON)) : lanes(1.0f);
+        const Lanes scale = simple_.squash ? square / (square + 1.0f) / root(square + EPSILON) : lanes(1.0f);
         store(scale_ + at * row + n, scale);
         for (int64_t k = 0; !AGAIN && t == T_ - 1 && k < K; ++k)
             store(output_ + k * row + n, scale * load(mean_ + k * row + n));

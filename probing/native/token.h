@@ -43,8 +43,8 @@ inline Softmax softmax_at(float* kept, int64_t heads, int64_t iteration) {
     return {kept + iteration * 2 * heads, kept + iteration * 2 * heads + heads};
 }
 
-// Logits of the lanes past the last capsule: no weight goes to them.
-constexpr float NOTHING = -1e30f;
+// Logits of the lanes past the last capsule: no weight goes to them. No logit of a capsule is below it.
+constexpr float NOTHING = -3e38f;
 
 // Below this a capsule's mass has lost digits of the weights that it is the sum of.
 constexpr float LEAST_MASS = 1e-25f;
@@ -61,10 +61,11 @@ ALWAYS_INLINE Mass sum_weights(Lanes* agreement, const float* logits, Softmax so
     for (int64_t h = 1; h < heads; ++h) total = total + agreement[h];
     const Lanes counted = where_less(padding, lanes(0.0f), lanes(1.0f), total);
     if (__builtin_expect(heads > 1 && !any_less(counted, LEAST_MASS), 1)) return {total, 1.0f / counted};
-    Lanes peak = lanes(-3e38f), sum = lanes(0.0f);
+    Lanes peak = lanes(NOTHING), sum = lanes(0.0f);
     for (int64_t h = 0; h < heads; ++h) {
         // The head's own largest is taken off first: of two large numbers the difference is exact.
         agreement[h] = (load(logits + h * WIDTH) - softmax.largest[h]) + log(lanes(softmax.inverse_total[h]));
+        agreement[h] = where_less(padding, lanes(0.0f), lanes(0.0f), agreement[h]);  // -inf past the last capsule
         peak = larger(agreement[h], peak);
     }
     for (int64_t h = 0; h < heads; ++h) {
@@ -117,7 +118,7 @@ class Token {
         routing().read_votes(votes);
         for (int64_t t = 0; t < T_; ++t) {
             const bool last = t == T_ - 1;
-            for (int64_t h = 0; h < H_; ++h) peaks_[h] = lanes(-3e38f);
+            for (int64_t h = 0; h < H_; ++h) peaks_[h] = lanes(NOTHING);
             iterate<false>(t, kept, last ? agreement : nullptr);
             if (!last) exponentiate(softmax_at(kept, H_, t));
         }

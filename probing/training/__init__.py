@@ -7,7 +7,7 @@ from probing.training.checkpoints import (
     discard_checkpoints,
     list_checkpointed_records,
 )
-from probing.training.devices import describe_processor, move, pick_device
+from probing.training.devices import describe_processor, move, pick_device, settle_precision
 from probing.training.frozen_encoder import encode_once
 from probing.training.loop import TrainingOutcome, train
 from probing.training.objectives import (
@@ -16,6 +16,7 @@ from probing.training.objectives import (
     Evaluation,
     NonFiniteLossError,
     compute_accuracy,
+    compute_scores,
     predict,
     score_batches,
 )

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
-import platform
-from pathlib import Path
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
 from probing.errors import ProbingError
+from probing.native import has_narrow_tiles, name_processor
+
+AnyConfig = TypeVar("AnyConfig", bound=Any)
+"""Settings of probing or of translation."""
+NARROW_WIDTH = 256
+"""Smallest model_dim for which products of bfloat16 numbers save more time on a processor than rounding costs."""
 
 
 def pick_device(name: str) -> torch.device:
@@ -31,23 +37,31 @@ def describe_processor(device: torch.device) -> dict[str, str]:
 
     Figures of one cell can differ between processors, because they round differently.
     """
-    name = torch.cuda.get_device_name(device) if device.type == "cuda" else _name_processor()
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else name_processor()
     return {"processor": name, "instruction_set": torch.backends.cpu.get_cpu_capability()}
 
 
-def _name_processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        lines = []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return (names[0] if names else platform.processor() or platform.machine())[:100] or "unknown"
+def pick_precision(name: str, device: torch.device, model_dim: int = 0) -> torch.dtype:
+    """Return the type that training computes in.
+
+    `auto` is bfloat16 on a GPU that has it, and on a processor that multiplies tiles of such numbers, if the model is
+    so wide that this is faster.
+    """
+    if name != "auto":
+        return torch.bfloat16 if name == "bfloat16" else torch.float32
+    if device.type == "cuda":
+        narrow = torch.cuda.is_bf16_supported(including_emulation=False)
+    else:
+        narrow = device.type == "cpu" and model_dim >= NARROW_WIDTH and has_narrow_tiles()
+    return torch.bfloat16 if narrow else torch.float32
 
 
-def pick_precision(name: str, device: torch.device) -> torch.dtype:
-    """Return the type that training computes in; `auto` is bfloat16 on a GPU that has it."""
-    narrow = device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
-    return torch.bfloat16 if name == "bfloat16" or (name == "auto" and narrow) else torch.float32
+def settle_precision(config: AnyConfig, device: torch.device) -> AnyConfig:
+    """Return a run's settings with the precision that `auto` stands for here, since it is part of a cell's key."""
+    precision = pick_precision(config.training.precision, device, config.model.model_dim)
+    training = dataclasses.replace(config.training, precision=str(precision).removeprefix("torch."))
+    settled: AnyConfig = dataclasses.replace(config, training=training)
+    return settled
 
 
 def move(tensor: Tensor, device: torch.device) -> Tensor:

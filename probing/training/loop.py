@@ -60,7 +60,7 @@ def train(
     checkpoint: Checkpoint | None = None,
 ) -> TrainingOutcome:
     """Train the model until its score stops improving, and leave it with its best weights."""
-    state = State.begin(model, settings, device, seed=seed, epsilon=schedule.epsilon)
+    state = State.begin(model, settings, device, seed=seed, schedule=schedule)
     checkpoint = checkpoint or Checkpoint(None, key="", device=device)
     training = _Training(state, objective, settings, schedule, ranks, on_progress, checkpoint, seed)
     with Hold() as hold:
@@ -68,7 +68,7 @@ def train(
             with hold.moment():  # otherwise a signal could be mistaken for a damaged file
                 resumed = checkpoint.resume(state)
             if resumed and not checkpoint.read_only and not state.is_over(objective, settings, schedule):
-                checkpoint.on_news(f"goes on from epoch {state.epoch}")
+                checkpoint.on_news(f"goes on from epoch {state.count_epochs(schedule)}")
             ranks.wait()  # until all have read the checkpoint
             while not state.is_over(objective, settings, schedule):
                 if state.is_look_due(settings, schedule):
@@ -144,8 +144,8 @@ class _Training(Generic[AnyBatch]):
             state.end_look(looked, self.objective, average=self.schedule.average)
         self.checkpoint.save(state)
         reached = state.progress(settings.max_epochs, len(self.objective), self.schedule)
-        if state.seen == 0:  # the pass has just ended
-            reached = dataclasses.replace(reached, epoch=state.passes, fraction=1.0)
+        if state.seen == 0 and state.passes % self.schedule.passes == 0:  # the epoch has just ended
+            reached = dataclasses.replace(reached, epoch=state.passes // self.schedule.passes, fraction=1.0)
         self.on_progress(dataclasses.replace(reached, loss=looked.loss, score=looked.score, epoch_ended=True))
 
     def end(self) -> TrainingOutcome:

@@ -6,7 +6,7 @@ Shapes: B sentences of a batch, C classes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -15,7 +15,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from probing.model import Packing
-from probing.tasks import Batch, Integers, PackedSplit
+from probing.native import products_in
+from probing.tasks import UNKNOWN, Batch, Integers, PackedSplit
 from probing.training.devices import move
 
 EVALUATION_BATCH = 256
@@ -81,6 +82,10 @@ class Classification:
     dev: PackedSplit
     device: torch.device
     batch_size: int
+    word_dropout: float = 0.0
+    """Share of the training words that are replaced by the unknown word."""
+    label_smoothing: float = 0.0
+    """Share of the target that is spread evenly over all classes."""
 
     def __len__(self) -> int:
         return len(self.train)
@@ -93,7 +98,11 @@ class Classification:
 
     def losses(self, batch: Batch) -> Iterator[Tensor]:
         labels = move(torch.from_numpy(batch.labels), self.device)
-        yield functional.cross_entropy(compute_scores(self.model, batch, self.device).float(), labels)
+        if self.word_dropout:  # drawn by torch's generator, whose state is in checkpoints
+            dropped = torch.rand(len(batch.tokens)).numpy() < self.word_dropout
+            batch = replace(batch, tokens=np.where(dropped, UNKNOWN, batch.tokens))
+        scores = compute_scores(self.model, batch, self.device).float()
+        yield functional.cross_entropy(scores, labels, label_smoothing=self.label_smoothing)
 
     def evaluate(self) -> Evaluation:
         return Evaluation(compute_accuracy(predict(self.model, self.dev, self.device), self.dev))
@@ -116,8 +125,9 @@ def compute_scores(model: nn.Module, batch: Batch, device: torch.device) -> Tens
 def score_batches(model: nn.Module, split: PackedSplit, device: torch.device) -> Iterator[Tensor]:
     """Yield the scores (B, C) of a split's sentences, in order; the model learns nothing from them."""
     model.eval()
+    products = products_in(torch.float32, device)
     for batch in split.batches(EVALUATION_BATCH):
-        with torch.inference_mode():
+        with torch.inference_mode(), products:
             scores = compute_scores(model, batch, device)
         yield scores
 

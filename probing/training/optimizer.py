@@ -1,4 +1,4 @@
-"""Adam with warm-up, decay and clipping, as the paper's models are trained."""
+"""Adam with warm-up, decay and clipping, as the paper's models are trained; decoupled weight decay on request."""
 
 from __future__ import annotations
 
@@ -8,23 +8,34 @@ from collections.abc import Iterable, Mapping
 import torch
 from torch import Tensor, nn
 
+from probing.training.fused_adam import AdamStep, Moments, can_move, move
+
+BETA1, BETA2 = 0.9, 0.98
+
 
 class Optimizer:
     """Adam; the learning rate rises linearly, then falls with the inverse square root; gradients are clipped.
 
-    It calls the kernel of torch's fused Adam directly: `torch.optim` imports torch's compiler first, which takes longer
-    than everything else before the first step.
+    On a processor the step is a kernel of ours. Elsewhere it is that of torch's fused Adam, called directly, because
+    `torch.optim` imports torch's compiler first, which takes longer than everything else before the first step.
     """
 
     def __init__(
-        self, model: nn.Module, *, learning_rate: float, warmup_steps: int, clip_norm: float, epsilon: float = 1e-8
+        self,
+        model: nn.Module,
+        *,
+        learning_rate: float,
+        warmup_steps: int,
+        clip_norm: float,
+        epsilon: float = 1e-8,
+        weight_decay: float = 0.0,
     ) -> None:
         self.parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
         self.means, self.squares = ([torch.zeros_like(each) for each in self.parameters] for _ in range(2))
         self.counts = [torch.zeros((), device=each.device) for each in self.parameters]
         """How often each parameter had a gradient."""
         self.peak, self.warmup_steps, self.clip_norm = learning_rate, warmup_steps, clip_norm
-        self.epsilon = epsilon
+        self.epsilon, self.weight_decay = epsilon, weight_decay
         self.steps = 0
 
     @property
@@ -42,8 +53,6 @@ class Optimizer:
             loss.backward()
             total = loss.detach() if total is None else total + loss.detach()
         assert total is not None
-        if self.clip_norm:
-            nn.utils.clip_grad_norm_(self.parameters, self.clip_norm)
         self._move()
         self.steps += 1
         return total
@@ -64,22 +73,40 @@ class Optimizer:
 
     @torch.no_grad()
     def _move(self) -> None:
-        gradients = {place: each.grad for place, each in enumerate(self.parameters) if each.grad is not None}
+        gradients: list[Tensor] = []
+        chosen = []
+        for place, parameter in enumerate(self.parameters):
+            if parameter.grad is not None:
+                gradients.append(parameter.grad)
+                chosen.append(place)
         parameters, means, squares, counts = (
-            [tensors[place] for place in gradients]
-            for tensors in (self.parameters, self.means, self.squares, self.counts)
+            [tensors[place] for place in chosen] for tensors in (self.parameters, self.means, self.squares, self.counts)
         )
         torch._foreach_add_(counts, 1)
+        dense = [gradient for gradient in gradients if not gradient.is_sparse]
+        if can_move([*parameters, *dense]):
+            step = AdamStep(self.learning_rate, BETA1, BETA2, self.epsilon, self.weight_decay, self.clip_norm)
+            steps = [int(count) for count in counts]
+            move([Moments(*each) for each in zip(parameters, means, squares, steps, strict=True)], gradients, step)
+            return
+        gradients = [each.to_dense() if each.is_sparse else each for each in gradients]
+        for moved, gradient in zip(parameters, gradients, strict=True):
+            moved.grad = gradient
+        if self.clip_norm:
+            nn.utils.clip_grad_norm_(parameters, self.clip_norm)
+        if self.weight_decay:  # decoupled (Loshchilov & Hutter 2019); gains and biases are left alone
+            matrices = [parameter for parameter in parameters if parameter.dim() > 1]
+            torch._foreach_mul_(matrices, 1 - self.learning_rate * self.weight_decay)
         torch._fused_adam_(
             parameters,
-            list(gradients.values()),
+            gradients,
             means,
             squares,
             [],
             counts,
             lr=self.learning_rate,
-            beta1=0.9,
-            beta2=0.98,
+            beta1=BETA1,
+            beta2=BETA2,
             weight_decay=0.0,
             eps=self.epsilon,
             amsgrad=False,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import math
 from collections.abc import Mapping
@@ -13,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from probing.native import products_in
 from probing.tasks import Integers
 from probing.training.checkpoints import check_fit
 from probing.training.objectives import REMEDY, NonFiniteLossError, Objective
@@ -43,10 +43,6 @@ class LoopSettings(Protocol):
         """Peak of the learning rate."""
 
     @property
-    def warmup_steps(self) -> int:
-        """Number of steps to the peak."""
-
-    @property
     def clip_norm(self) -> float:
         """Largest gradient norm, or 0."""
 
@@ -59,6 +55,10 @@ class LoopSettings(Protocol):
 class Schedule:
     """When dev is looked at, and which weights are taken in the end; by default once an epoch, and the best."""
 
+    warmup_steps: int = 1
+    """Number of steps in which the learning rate rises to its peak."""
+    passes: int = 1
+    """Number of passes over the training examples that make an epoch."""
     max_steps: int | None = None
     """Number of steps after which a training ends, whatever the epoch."""
     validate_every: int = 0
@@ -67,6 +67,8 @@ class Schedule:
     """Number of last looks whose weights are averaged, if that is no worse on dev than the best weights."""
     epsilon: float = 1e-8
     """Adam's epsilon."""
+    weight_decay: float = 0.0
+    """Share of the weights, times the learning rate, that each step takes from matrices."""
 
 
 EVERY_EPOCH = Schedule()
@@ -147,23 +149,29 @@ class State:
 
     @classmethod
     def begin(
-        cls, model: nn.Module, settings: LoopSettings, device: torch.device, *, seed: int, epsilon: float = 1e-8
+        cls,
+        model: nn.Module,
+        settings: LoopSettings,
+        device: torch.device,
+        *,
+        seed: int,
+        schedule: Schedule = EVERY_EPOCH,
     ) -> State:
         """Return the state before the first step."""
         optimizer = Optimizer(
             model,
             learning_rate=settings.learning_rate,
-            warmup_steps=settings.warmup_steps,
+            warmup_steps=schedule.warmup_steps,
             clip_norm=settings.clip_norm,
-            epsilon=epsilon,
+            epsilon=schedule.epsilon,
+            weight_decay=schedule.weight_decay,
         )
         shuffling = dict(np.random.default_rng(seed).bit_generator.state)
         return cls(model, optimizer, device, shuffling, torch.zeros((), device=device))
 
-    @property
-    def epoch(self) -> int:
-        """Number of the pass that is under way."""
-        return self.passes + 1
+    def count_epochs(self, schedule: Schedule) -> int:
+        """Return the number of the epoch that is under way."""
+        return self.passes // schedule.passes + 1
 
     @property
     def mean_loss(self) -> float:
@@ -175,8 +183,8 @@ class State:
 
     def has_spent(self, settings: LoopSettings, schedule: Schedule) -> bool:
         """Return whether all steps or all epochs are done."""
-        steps = self.optimizer.steps
-        return self.passes >= settings.max_epochs or (schedule.max_steps is not None and steps >= schedule.max_steps)
+        passes, steps = settings.max_epochs * schedule.passes, self.optimizer.steps
+        return self.passes >= passes or (schedule.max_steps is not None and steps >= schedule.max_steps)
 
     def is_look_due(self, settings: LoopSettings, schedule: Schedule) -> bool:
         """Return whether dev is to be looked at before the next step."""
@@ -187,7 +195,7 @@ class State:
             return True
         if schedule.validate_every:
             return self.optimizer.steps % schedule.validate_every == 0
-        return self.passes > last.passes
+        return self.passes - last.passes >= schedule.passes
 
     def is_over(self, objective: Objective[Any], settings: LoopSettings, schedule: Schedule) -> bool:
         """Return whether no better score is to be expected."""
@@ -208,14 +216,15 @@ class State:
         last = self.curve[-1].score if self.curve else None
         loss = self.mean_loss if self.weight else math.nan
         share = self.optimizer.steps / schedule.max_steps if schedule.max_steps else 0.0
-        return Progress(self.epoch, max_epochs, self.seen / size, loss, last, self.tokens, share_of_steps=share)
+        fraction = (self.passes % schedule.passes + self.seen / size) / schedule.passes
+        epoch = self.count_epochs(schedule)
+        return Progress(epoch, max_epochs, fraction, loss, last, self.tokens, share_of_steps=share)
 
     def step(
         self, objective: Objective[AnyBatch], batch: AnyBatch, precision: torch.dtype, ranks: Ranks = ALONE
     ) -> None:
         """Train on a batch. On a GPU the work is only queued here: the next batch is made while it runs."""
-        narrow = precision != torch.float32
-        with torch.autocast(self.device.type, precision) if narrow else contextlib.nullcontext():
+        with products_in(precision, self.device):
             losses = iter(objective.losses(batch))
             loss = self.optimizer.step(losses)
         size = objective.size(batch)

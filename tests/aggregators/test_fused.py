@@ -305,3 +305,105 @@ def test_agreement_is_made_only_if_wanted():
     )
     assert not agreement.numel()
     assert torch.equal(capsules, em_routing(votes, *betas, implementation="fused")[0])
+
+
+@pytest.mark.parametrize("softmax_over", ["capsules", "heads"])
+@pytest.mark.parametrize("exponent", [-12, -6, 0, 6, 12, 18])
+def test_simple_routing_of_any_magnitude_is_that_of_float64(exponent, softmax_over):
+    """Above the root of float32's largest number the reference in float32 overflows as well."""
+    votes = torch.randn(5, 4, 6, 3, generator=torch.Generator().manual_seed(0)) * 10.0**exponent
+    results = []
+    for dtype, implementation in ((torch.float32, "fused"), (torch.float64, "reference")):
+        given = votes.to(dtype).requires_grad_()
+        capsules, agreement = simple_routing(given, softmax_over=softmax_over, implementation=implementation)
+        (gradient,) = torch.autograd.grad(capsules.sum(), given)
+        results.append((capsules, agreement, gradient))
+    for ours, theirs in zip(*results, strict=True):
+        assert (ours.double() - theirs).abs().max() <= 1e-5 * theirs.abs().max()
+
+
+@pytest.mark.parametrize("exponent", [-12, -6, 0, 6, 12, 18])
+def test_em_routing_of_any_magnitude_is_that_of_float64(exponent):
+    votes = torch.randn(5, 4, 6, 3, generator=torch.Generator().manual_seed(0)) * 10.0**exponent
+    results = []
+    for dtype, implementation in ((torch.float32, "fused"), (torch.float64, "reference")):
+        given = votes.to(dtype).requires_grad_()
+        capsules, agreement = em_routing(given, 0.1, 0.2, implementation=implementation)
+        (gradient,) = torch.autograd.grad(capsules.sum(), given)
+        results.append((capsules, agreement, gradient))
+    for ours, theirs in zip(*results, strict=True):
+        assert (ours.double() - theirs).abs().max() <= 2e-3 * theirs.abs().max()
+
+
+MAGNITUDES = {"up to the root of the largest float": [10, 12, 14, 16, 18], "above it": [20, 22, 24, 26, 28, 30]}
+
+
+@pytest.mark.parametrize("size", [1, 16])
+@pytest.mark.parametrize("exponent", MAGNITUDES["up to the root of the largest float"])
+def test_large_votes_have_the_numbers_of_the_reference(routing, exponent, size):
+    """Where votes are that large, float32 keeps few digits: an error is judged by the reference's in float32.
+
+    A variance that is 0 divides distances of 1e28 and more; where that overflows in the reference, so it may here.
+    """
+    function, options = routing
+    ours, theirs = [], []
+    for seed in range(4):
+        inputs, upstream = draw(function, 5, 8, 4, size, scale=10.0**exponent, seed=seed)
+        actual = run(function, inputs, upstream, implementation="fused", **options)
+        exact = run(function, [x.double() for x in inputs], upstream, implementation="reference", **options)
+        errors = torch.tensor(
+            [reference_errors(function, [inputs[0] * scale, *inputs[1:]], upstream, options) for scale in ROUNDINGS]
+        )
+        if errors.isnan().any():
+            continue
+        assert all(tensor.isfinite().all() for tensor in actual)
+        units = torch.tensor([max(1.0, float(tensor.abs().max())) for tensor in exact])
+        ours.append(torch.tensor([float((x - y).abs().max()) for x, y in zip(actual, exact, strict=True)]) / units)
+        theirs.append(errors.amax(0) / units)
+    assert len(ours) >= 3
+    assert (torch.stack(ours).amax(0) <= torch.clamp(20 * torch.stack(theirs).amax(0), min=2e-5)).all()
+
+
+def test_no_weight_goes_past_the_last_capsule():
+    """Kernels compute 32 capsules at a time; logits of -1e34 are above those of the places that are not filled."""
+    votes = 1e17 * torch.tensor([[2.0, 2.0], [2.2, 1.9], [-0.6, -0.5]]).view(1, 3, 2, 1)
+    capsules, agreement = simple_routing(votes, iterations=2, squash=False, implementation="fused")
+    expected = simple_routing(votes.double(), iterations=2, squash=False, implementation="reference")
+    assert expected[1][0, 2].tolist() == [0.0, 1.0]  # the last head agrees with neither
+    assert torch.equal(agreement.double(), expected[1])
+    torch.testing.assert_close(capsules.double(), expected[0], rtol=1e-6, atol=0)
+
+
+@pytest.mark.parametrize("size", [1, 16])
+@pytest.mark.parametrize("exponent", MAGNITUDES["above it"])
+def test_votes_whose_squares_overflow_are_nan_and_never_wrong(routing, exponent, size):
+    """The reference in float32 has NaN there, too: a training then stops and says why."""
+    function, options = routing
+    inputs, upstream = draw(function, 5, 8, 4, size, scale=10.0**exponent)
+    for implementation in ("fused", "reference"):
+        capsules, _, gradient, *_ = run(function, inputs, upstream, implementation=implementation, **options)
+        assert capsules.isnan().all()
+        assert gradient.isnan().all()
+
+
+@pytest.mark.parametrize("size", [1, 16])
+@pytest.mark.parametrize("scale", [3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 1e4, 1e6, 1e9])
+@pytest.mark.parametrize("squash", [True, False])
+def test_the_gradient_of_sharp_simple_routing_is_the_references(squash, scale, size):
+    """A head that gives all its weight to one capsule has no gradient there, not the rounding of its votes' squares."""
+    errors = []
+    for seed in range(4):
+        inputs, upstream = draw(simple_routing, 20, 8, 16, size, scale=scale, seed=seed)
+        exact = run(simple_routing, [inputs[0].double()], upstream, implementation="reference", squash=squash)[2]
+        unit = max(float(exact.abs().max()), 1e-3)
+        errors.append(
+            [
+                float(
+                    (run(simple_routing, inputs, upstream, implementation=name, squash=squash)[2] - exact).abs().max()
+                )
+                / unit
+                for name in ("fused", "reference")
+            ]
+        )
+    fused_error, rough = torch.tensor(errors).amax(0)
+    assert fused_error <= max(20 * rough, 2e-5)

@@ -83,8 +83,16 @@ def test_gradients_reach_every_parameter_and_stay_finite(name, pack):
         nn.functional.cross_entropy(scores, torch.tensor([0, 1, 4])).backward()
         for parameter_name, parameter in model.named_parameters():
             assert parameter.grad is not None, parameter_name
-            assert parameter.grad.isfinite().all(), parameter_name
-            assert parameter.grad.abs().sum() > 0, parameter_name
+            gradient = parameter.grad.to_dense()
+            assert gradient.isfinite().all(), parameter_name
+            assert gradient.abs().sum() > 0, parameter_name
+
+
+def test_the_words_of_a_batch_alone_have_gradients(name, pack):
+    model = build(name)
+    nn.functional.cross_entropy(model(torch.tensor([3, 7, 3, 1]), pack([2, 2])), torch.tensor([0, 1])).backward()
+    (gradient,) = (each.grad.coalesce() for each in model.parameters() if each.grad.is_sparse)
+    assert gradient.indices().tolist() == [[1, 3, 7]]
 
 
 def test_the_same_seed_makes_the_same_model(name, pack):

@@ -17,9 +17,8 @@ from probing.training import loop
 from probing.training.objectives import Classification
 
 CPU = torch.device("cpu")
-SETTINGS = TrainingConfig(
-    max_epochs=4, patience=2, batch_size=16, learning_rate=3e-3, warmup_steps=10, clip_norm=1.0, precision="auto"
-)
+SETTINGS = TrainingConfig(max_epochs=4, patience=2, batch_size=16, learning_rate=3e-3, clip_norm=1.0, precision="auto")
+WARM = loop.Schedule(warmup_steps=10)
 
 
 def make_split(size: int, seed: int) -> PackedSplit:
@@ -78,5 +77,12 @@ def classify(
     model: nn.Module, splits: tuple[PackedSplit, PackedSplit], settings: TrainingConfig = SETTINGS, **options: Any
 ) -> loop.TrainingOutcome:
     """Train a classifier on the first split, judged on the second."""
-    objective = Classification(model, *splits, CPU, settings.batch_size)
-    return loop.train(model, objective, settings, **{"seed": 0, "device": CPU} | options)
+    objective = Classification(
+        model,
+        *splits,
+        CPU,
+        settings.batch_size,
+        word_dropout=settings.word_dropout,
+        label_smoothing=settings.label_smoothing,
+    )
+    return loop.train(model, objective, settings, **{"seed": 0, "device": CPU, "schedule": WARM} | options)

@@ -5,9 +5,17 @@ from __future__ import annotations
 import pytest
 import torch
 
+from probing.config import PRESETS, resolve_config
 from probing.errors import ProbingError
 from probing.training import devices
-from probing.training.devices import describe_processor, move, pick_device, pick_precision
+from probing.training.devices import (
+    NARROW_WIDTH,
+    describe_processor,
+    move,
+    pick_device,
+    pick_precision,
+    settle_precision,
+)
 
 CPU = torch.device("cpu")
 
@@ -45,6 +53,18 @@ def test_precision_is_narrow_only_where_it_is_fast_or_asked_for(monkeypatch: pyt
         assert pick_precision("bfloat16", CPU) == torch.bfloat16
 
 
+def test_precision_is_narrow_where_a_processor_has_tiles_and_the_model_is_wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    for has_them in (True, False):
+        monkeypatch.setattr(devices, "has_narrow_tiles", lambda has_them=has_them: has_them)
+        assert pick_precision("auto", CPU, NARROW_WIDTH) == (torch.bfloat16 if has_them else torch.float32)
+        assert pick_precision("auto", CPU, NARROW_WIDTH - 1) == torch.float32
+        config = settle_precision(PRESETS["paper"], CPU)
+        assert config.training.precision == ("bfloat16" if has_them else "float32")
+        assert settle_precision(config, torch.device("meta")) == config
+        named = resolve_config("paper", settings=["training.precision=float32"])
+        assert settle_precision(named, CPU) == named
+
+
 def test_what_moves_to_where_it_is_stays() -> None:
     tensor = torch.arange(3)
     assert move(tensor, CPU) is tensor
@@ -56,12 +76,3 @@ def test_the_processor_and_its_instruction_set_are_named(monkeypatch: pytest.Mon
     assert here["processor"].strip()
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: f"Fast {device}")
     assert describe_processor(torch.device("cuda", 1))["processor"] == "Fast cuda:1"
-    monkeypatch.setattr(devices, "Path", lambda name: devices.platform)  # a system without /proc/cpuinfo
-    monkeypatch.setattr(devices.platform, "read_text", _refuse, raising=False)
-    monkeypatch.setattr(devices.platform, "processor", lambda: "")
-    monkeypatch.setattr(devices.platform, "machine", lambda: "riscv64")
-    assert devices._name_processor() == "riscv64"
-
-
-def _refuse(**options: str) -> str:
-    raise FileNotFoundError

@@ -20,7 +20,7 @@ from probing.training.frozen_encoder import NumberedSentences, encode_once
 from probing.training.objectives import Classification, compute_accuracy, predict
 
 CPU = torch.device("cpu")
-SETTINGS = TrainingConfig(max_epochs=4, patience=4, batch_size=16, learning_rate=3e-3, warmup_steps=10, clip_norm=1.0)
+SETTINGS = TrainingConfig(max_epochs=4, patience=4, batch_size=16, learning_rate=3e-3, clip_norm=1.0)
 
 
 class Average(nn.Module):

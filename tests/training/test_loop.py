@@ -294,7 +294,7 @@ EPOCH = {"epoch": 1, "loss": 1.0, "score": 50.0}
 )
 def test_a_state_that_does_not_fit_changes_nothing(change: dict[str, Any], reason: str) -> None:
     def make() -> loop.State:
-        return loop.State.begin(make_model(), replace(SETTINGS, learning_rate=0.1, warmup_steps=1), CPU, seed=0)
+        return loop.State.begin(make_model(), replace(SETTINGS, learning_rate=0.1), CPU, seed=0)
 
     other = make()
     split = make_split(8, 1)
@@ -439,6 +439,8 @@ SCHEDULES = [
     loop.Schedule(validate_every=3, max_steps=10, average=3),
     loop.Schedule(max_steps=7),
     loop.Schedule(average=2),
+    loop.Schedule(passes=2, warmup_steps=3),
+    loop.Schedule(weight_decay=0.1, average=2),
 ]
 
 
@@ -525,3 +527,30 @@ def test_losses_that_come_in_parts_give_the_gradient_of_their_sum() -> None:
     for one, other in zip(outcome.curve, expected.curve, strict=True):
         assert one.loss == pytest.approx(other.loss, rel=1e-5)
         assert one.score == pytest.approx(other.score, rel=1e-5)
+
+
+def test_an_epoch_can_be_several_passes() -> None:
+    outcome = regress(Regression(make_linear()), schedule=loop.Schedule(passes=2))
+    single = regress(Regression(make_linear()))
+    assert outcome.curve[0].steps == 2 * single.curve[0].steps
+    assert [look.passes for look in outcome.curve] == [2 * number for number, _ in enumerate(outcome.curve, 1)]
+
+
+@pytest.mark.parametrize("regulariser", [{"word_dropout": 0.3}, {"label_smoothing": 0.1}])
+def test_a_regularised_training_goes_on_exactly(tmp_path: Path, regulariser: dict[str, float]) -> None:
+    settings = replace(SETTINGS, **regulariser)
+    splits = (make_split(64, 0), make_split(32, 1))
+    whole, plain = make_model(), make_model()
+    expected = classify(whole, splits, settings)
+    assert expected.curve != classify(plain, splits).curve
+
+    def stop(progress: loop.Progress) -> None:
+        if progress.epoch == 2:
+            raise KeyboardInterrupt
+
+    resumed = make_model()
+    with pytest.raises(KeyboardInterrupt):
+        classify(resumed, splits, settings, on_progress=stop, checkpoint=Checkpoint(tmp_path, key="a", device=CPU))
+    resumed = make_model()
+    assert classify(resumed, splits, settings, checkpoint=Checkpoint(tmp_path, key="a", device=CPU)) == expected
+    assert all(torch.equal(value, resumed.state_dict()[name]) for name, value in whole.state_dict().items())

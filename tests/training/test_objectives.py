@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from probing.model.attention import Packing
+from probing.tasks import UNKNOWN, Batch
 from probing.training import objectives
 from probing.training.objectives import (
     Classification,
@@ -77,3 +78,41 @@ def test_a_classification_is_judged_by_its_accuracy_on_dev() -> None:
     assert not objective.is_better(69.9, 70.0)
     assert objective.is_perfect(100.0)
     assert not objective.is_perfect(99.9)
+
+
+def test_smoothed_labels_spread_a_share_evenly_over_all_classes() -> None:
+    model, train, dev = make_model(dropout=0.0), make_split(50, 1), make_split(30, 2)
+    objective = Classification(model, train, dev, CPU, 16, label_smoothing=0.3)
+    batch = next(objective.batches(np.arange(50)))
+    (loss,) = objective.losses(batch)
+    logarithms = compute_scores(model, batch, CPU).detach().double().log_softmax(1)
+    expected = 0.0
+    for row, label in zip(logarithms, batch.labels.tolist(), strict=True):
+        target = [0.7 * (number == label) + 0.3 / len(row) for number in range(len(row))]
+        expected -= sum(share * float(one) for share, one in zip(target, row, strict=True)) / len(batch.labels)
+    assert float(loss.detach()) == pytest.approx(expected, rel=1e-5)
+
+
+def test_word_dropout_hides_a_share_of_the_words_in_training_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[bool, np.ndarray]] = []
+
+    def spy(model: nn.Module, batch: Batch, device: torch.device) -> Tensor:
+        seen.append((model.training, batch.tokens))
+        return compute_scores(model, batch, device)
+
+    monkeypatch.setattr(objectives, "compute_scores", spy)
+    model, train, dev = make_model(dropout=0.0), make_split(2000, 1), make_split(30, 2)
+    objective = Classification(model, train, dev, CPU, 2000, word_dropout=0.3)
+    model.train()
+    torch.manual_seed(0)
+    batch = next(objective.batches(np.arange(2000)))
+    before = batch.tokens.copy()
+    for _ in objective.losses(batch):
+        pass
+    objective.evaluate()
+    (_, shown), (_, scored) = seen
+    hidden = shown != before
+    assert hidden.mean() == pytest.approx(0.3 * (before != UNKNOWN).mean(), abs=0.03)
+    assert (shown[hidden] == UNKNOWN).all()
+    assert np.array_equal(scored, next(dev.batches(256)).tokens)
+    assert np.array_equal(batch.tokens, before)  # the task's own words stay

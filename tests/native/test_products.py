@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pytest
 import torch
 from torch import nn
 from torch.nn import functional
 
 from probing.aggregators.em import EMAggregator
-from probing.model import OneDnnProducts, multiply, products
-from probing.model.products import has_onednn
+from probing.native import OneDnnProducts, differentiate, products
+from probing.native.processor import has_onednn
+from probing.native.products import multiply
 
 needs_onednn = pytest.mark.skipif(not has_onednn(), reason="this torch is built without oneDNN")
 
@@ -171,3 +174,91 @@ def test_a_torch_without_onednn(calls, monkeypatch):
     with torch.inference_mode(), OneDnnProducts():
         assert torch.equal(functional.linear(torch.ones(1, 3), torch.ones(1, 3)), torch.tensor([[3.0]]))
     assert not calls
+
+
+@needs_onednn
+@pytest.mark.parametrize(("rows", "columns", "others"), [(5, 3, 7), (5, 7, 3), (1, 1, 1), (40, 16, 64)])
+def test_the_gradient_of_weights_turns_the_narrower_matrix(rows: int, columns: int, others: int):
+    left, right = torch.randn(rows, columns), torch.randn(rows, others)
+    torch.testing.assert_close(products.multiply_turned(left, right), left.mT @ right)
+
+
+@needs_onednn
+def test_narrow_products_are_those_of_rounded_matrices():
+    generator = torch.Generator().manual_seed(0)
+    layer = nn.Linear(24, 40)
+    inputs = torch.randn(30, 24, generator=generator).requires_grad_()
+    upstream = torch.randn(30, 40, generator=generator)
+    with OneDnnProducts(narrow=True):
+        output = layer(inputs)
+        output.backward(upstream)
+    rounded, weight, given = (each.detach().bfloat16().double() for each in (inputs, layer.weight, upstream))
+    bound = {"rtol": 2**-8, "atol": 1e-6}  # one rounding of the product
+    torch.testing.assert_close((output - layer.bias).double(), rounded @ weight.mT, rtol=2**-8, atol=1e-5)
+    torch.testing.assert_close(inputs.grad.double(), given @ weight, **bound)
+    torch.testing.assert_close(layer.weight.grad.double(), given.mT @ rounded, **bound)
+    torch.testing.assert_close(layer.bias.grad, upstream.sum(0))
+    assert output.dtype == inputs.grad.dtype == layer.weight.grad.dtype == torch.float32
+
+
+@needs_onednn
+@pytest.mark.parametrize("rows", [1, 63, 64, 65, 130])
+def test_rows_that_fill_up_narrow_matrices_change_nothing(rows: int):
+    generator = torch.Generator().manual_seed(rows)
+    layer = nn.Linear(8, 5)
+    inputs = torch.randn(130, 8, generator=generator)
+    with OneDnnProducts(narrow=True):
+        whole = layer(inputs)
+        output = layer(inputs[:rows].requires_grad_())
+        output.sum().backward()
+        found = layer.weight.grad
+    with torch.no_grad(), OneDnnProducts(narrow=True):
+        assert torch.equal(layer(inputs[:rows]), output)
+        torch.testing.assert_close(output, whole[:rows], rtol=2**-8, atol=1e-6)
+    expected = inputs[:rows].bfloat16().double().sum(0).expand(5, 8)
+    torch.testing.assert_close(found.double(), expected, rtol=2**-7, atol=1e-5)
+
+
+@needs_onednn
+@pytest.mark.parametrize("narrow", [False, True, None])
+def test_the_gradients_of_a_product_are_those_of_torch(narrow: bool | None):
+    torch.manual_seed(0)
+    gradient, inputs, weight = torch.randn(70, 5), torch.randn(70, 8), torch.randn(5, 8)
+    with torch.no_grad(), nullcontext() if narrow is None else OneDnnProducts(narrow=narrow):
+        by_input, by_weight = differentiate(gradient, inputs, weight)
+    rounded = [each.bfloat16().double() if narrow else each.double() for each in (gradient, inputs, weight)]
+    bound = {"rtol": 2**-7, "atol": 1e-2} if narrow else {"rtol": 1e-5, "atol": 1e-5}
+    torch.testing.assert_close(by_input.double(), rounded[0] @ rounded[2], **bound)
+    torch.testing.assert_close(by_weight.double(), rounded[0].mT @ rounded[1], **bound)
+
+
+@needs_onednn
+def test_votes_have_products_by_onednn_in_the_backward_pass_too(monkeypatch: pytest.MonkeyPatch):
+    aggregator = EMAggregator(16, 2, num_capsules=16)
+    heads = torch.randn(6, 2, 8, requires_grad=True)
+    found = []
+    monkeypatch.setattr(products, "multiply", lambda *args: found.append(args) or multiply(*args))
+    with OneDnnProducts():
+        output = aggregator(heads)
+    found.clear()
+    output.sum().backward()
+    assert len(found) == 5  # the input capsules again; gradients of capsules, both weights, and of the heads
+
+
+@needs_onednn
+def test_the_context_of_a_precision(monkeypatch: pytest.MonkeyPatch):
+    cpu = torch.device("cpu")
+    monkeypatch.setattr(products, "prefers_onednn", lambda: False)
+    assert not isinstance(products.products_in(torch.float32, cpu), OneDnnProducts)
+    monkeypatch.setattr(products, "prefers_onednn", lambda: True)
+    for precision, narrow in ((torch.float32, False), (torch.bfloat16, True)):
+        context = products.products_in(precision, cpu)
+        assert isinstance(context, OneDnnProducts)
+        assert context.narrow is narrow
+        with context:
+            assert products.active_products() is context
+            with OneDnnProducts() as inner:
+                assert products.active_products() is inner
+            assert products.active_products() is context
+    assert not isinstance(products.active_products(), OneDnnProducts)
+    assert isinstance(products.products_in(torch.float16, cpu), torch.autocast)

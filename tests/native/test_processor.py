@@ -1,0 +1,42 @@
+"""The processor's name, and the products that suit it."""
+
+from __future__ import annotations
+
+import pytest
+
+from probing.native import processor
+from probing.native.processor import has_narrow_tiles, has_onednn, name_processor, prefers_onednn
+
+
+@pytest.fixture(autouse=True)
+def _forget():
+    for function in (name_processor, prefers_onednn, has_narrow_tiles):
+        function.cache_clear()
+    yield
+    for function in (name_processor, prefers_onednn, has_narrow_tiles):
+        function.cache_clear()
+
+
+def test_a_system_without_a_list_of_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processor, "Path", lambda name: processor.platform)
+    monkeypatch.setattr(processor.platform, "read_text", _refuse, raising=False)
+    monkeypatch.setattr(processor.platform, "processor", lambda: "")
+    monkeypatch.setattr(processor.platform, "machine", lambda: "riscv64")
+    assert name_processor() == "riscv64"
+
+
+@pytest.mark.parametrize(("name", "expected"), [("AMD EPYC 9B14", True), ("Intel(R) Xeon(R) Processor", False)])
+def test_onednn_multiplies_on_processors_of_amd(name: str, expected: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processor, "name_processor", lambda: name)
+    assert prefers_onednn() is (expected and has_onednn())
+
+
+def test_a_torch_without_onednn_has_none_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processor, "has_onednn", lambda: False)
+    monkeypatch.setattr(processor, "name_processor", lambda: "AMD EPYC")
+    assert not prefers_onednn()
+    assert not has_narrow_tiles()
+
+
+def _refuse(**options: str) -> str:
+    raise FileNotFoundError
