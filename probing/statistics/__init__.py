@@ -11,4 +11,5 @@ from probing.statistics.intervals import (
     student_quantile,
     wilson_interval,
 )
-from probing.statistics.resampling import Part, Sample
+from probing.statistics.resampling import Part, Sample, learn_seeds
+from probing.statistics.shrinkage import SeedPrior

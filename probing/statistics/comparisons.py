@@ -3,7 +3,8 @@
 The evidence on one model and task is a matrix `right` of shape (S seeds, n test sentences). Both are samples: another
 seed would train another model, another test set would hold other sentences. They are crossed, every seed sees every
 sentence, so the variance of the mean has a part for each (the multi-reader, multi-case model of Obuchowski & Rockette
-1995 with the degrees of freedom of Hillis 2007; there, readers judge cases as seeds judge sentences here).
+1995; there, readers judge cases as seeds judge sentences here). Few seeds tell the variance of seeds badly: it is drawn
+towards that of the other cells of a table (`shrinkage`), and the p-value takes in how well it is known.
 Shares are fractions, not percentages.
 """
 
@@ -18,20 +19,24 @@ from typing import Literal
 import numpy as np
 from scipy import special
 
-from probing.statistics.intervals import Interval, add_parts, student_quantile
+from probing.statistics.intervals import CONFIDENCE, Interval
 from probing.statistics.resampling import (
+    VARIANCES,
     Floats,
     Part,
     Sample,
-    Sentences,
-    chi_squared_share,
     count_differences,
-    resample_seeds,
+    draw_variances,
+    measure_sentences,
     swap_answers,
 )
+from probing.statistics.shrinkage import ALONE, SeedPrior
+
+HALVINGS = 40
+"""Number of times that the range of an interval's end is halved."""
 
 Draw = Callable[[], Floats]
-Test = Literal["mcnemar", "randomisation", "bootstrap"]
+Test = Literal["mcnemar", "randomisation", "seeds"]
 
 
 def mcnemar(only_first: int, only_second: int) -> float:
@@ -59,10 +64,11 @@ class Comparison:
 
     difference: float
     test: Test
-    """Test of `p`: McNemar's for one seed each, the bootstrap for several, else approximate randomisation."""
-    draw_deviations: Draw
+    """Test of `p`: McNemar's for one seed each, that over seeds for several, else approximate randomisation."""
+    draw_variances: Draw
+    """Draws of the difference's variance, as far as it is known."""
     parts: tuple[Part, ...]
-    """Degrees of freedom of the difference's variance."""
+    """Parts of that variance, and their degrees of freedom."""
     draw_swapped: Draw
     discordant: tuple[int, int] | None = None
     """With one seed each, the numbers of sentences that only the first, and only the second model has right."""
@@ -72,9 +78,9 @@ class Comparison:
     """The sum of the squares of what each sentence contributes to the difference."""
 
     @cached_property
-    def deviations(self) -> Floats:
-        """The bootstrap: how far differences of resampled seeds and sentences lie from the one observed."""
-        return self.draw_deviations()
+    def variances(self) -> Floats:
+        """How large the variance of the difference over other seeds and other sentences may be."""
+        return self.draw_variances()
 
     @cached_property
     def swapped(self) -> Floats:
@@ -86,7 +92,7 @@ class Comparison:
         return replace(
             self,
             difference=-self.difference,
-            draw_deviations=lambda: -self.deviations,
+            draw_variances=lambda: self.variances,
             draw_swapped=lambda: -self.swapped,
             discordant=self.discordant and self.discordant[::-1],
         )
@@ -99,8 +105,8 @@ class Comparison:
                 return self.p_mcnemar if self.p_mcnemar is not None else 1.0
             case "randomisation":
                 return self.p_randomisation
-            case "bootstrap":
-                return self.p_bootstrap()
+            case "seeds":
+                return self.p_normal()
 
     @property
     def p_mcnemar(self) -> float | None:
@@ -116,62 +122,64 @@ class Comparison:
         # None of the draws: it is less likely than they can tell. This is the most it can be (Hoeffding 1963).
         return min(p, 2 * math.exp(-(self.difference**2) / (2 * self.squares)))
 
-    def p_bootstrap(self, supposed: float = 0.0) -> float:
-        """Return the two-sided p-value of a supposed difference."""
-        distance = abs(self.difference - supposed)
-        if distance == 0:
-            return 1.0
-        freedom = add_parts(self.parts).freedom
-        ratios = np.abs(self.deviations) / distance
-        # The share of deviations that reach the distance when each is scaled like Student's t, sqrt(f / chi2_f).
-        reached = float(np.sum(ratios >= 1 if math.isinf(freedom) else chi_squared_share(ratios, freedom)))
-        p = (1 + reached) / (1 + len(ratios))
-        return p if reached >= 1 else min(p, self._tail(distance))
+    def p_normal(self, supposed: float = 0.0) -> float:
+        """Return the two-sided p-value of a supposed difference, over other seeds and other sentences.
 
-    def _tail(self, distance: float) -> float:
-        """Return how likely so great a distance is, where draws cannot tell: by Student's t, as the interval.
-
-        Nothing is less likely than that all sentences that differ do so in the same direction.
+        The difference is normal with a variance that is known only so well: the solution of Behrens and Fisher. With
+        one part, it is Student's t. No draw is as extreme as the tail of one part, which is known exactly; and nothing
+        is less likely than that all sentences that differ do so in the same direction.
         """
-        whole = add_parts(self.parts)
-        if whole.variance == 0:
+        distance = abs(self.difference - supposed)
+        if distance == 0 or not self.variances.any():
             return 1.0
-        ratio = distance / math.sqrt(whole.variance)
-        below = special.ndtr(-ratio) if math.isinf(whole.freedom) else special.stdtr(whole.freedom, -ratio)
-        return max(2 * float(below), 2.0 ** (1 - self.differing))
+        tails = [
+            2 * float(special.stdtr(part.freedom, -distance / math.sqrt(part.variance)))
+            for part in self.parts
+            if part.variance
+        ]
+        return max(self._exceed(distance), *tails, 2.0 ** (1 - self.differing))
 
-    @property
+    def _exceed(self, distance: float) -> float:
+        """Return how likely a difference that is 0 in truth is observed at such a distance from it."""
+        return 2 * float(special.ndtr(-distance / np.sqrt(self.variances)).mean())
+
+    @cached_property
     def interval(self) -> Interval:
-        """Return the interval of the difference, by Student's t with the bootstrap's variance and freedom."""
-        whole = add_parts(self.parts)
-        half = student_quantile(whole.freedom) * math.sqrt(whole.variance)
+        """Return the 95 % interval: all differences whose p-value by the drawn variances is at least .05."""
+        if not self.variances.any():
+            return Interval(self.difference, self.difference)
+        low, half = 0.0, 2 * math.sqrt(float(self.variances.max()))
+        for _ in range(HALVINGS):
+            middle = (low + half) / 2
+            low, half = (middle, half) if self._exceed(middle) > 1 - CONFIDENCE else (low, middle)
         return Interval(max(-1.0, self.difference - half), min(1.0, self.difference + half))
 
 
-def compare(first: Sample, second: Sample, *, stream: int = 0) -> Comparison:
+def compare(first: Sample, second: Sample, *, stream: int = 0, prior: SeedPrior = ALONE) -> Comparison:
     """Compare two models on the same sentences; comparisons that are to be averaged need streams of their own.
 
     A model's seeds are its own: nothing ties seed 3 of one model to seed 3 of another, so only sentences are paired.
+    `prior` is what the cells of a table tell together of how much seeds vary.
     """
     pair = (first, second)
     sizes = [sample.right.shape[1] for sample in pair]
     if sizes[0] != sizes[1]:
         raise ValueError(f"paired models must answer the same sentences. Got {sizes[0]} and {sizes[1]}")
     values, counts = count_differences(first, second)
-    several = [(place, sample) for place, sample in enumerate(pair, 1) if len(sample.right) > 1]
-    sentences = Sentences(values, counts, first.residual + second.residual)
+    several = [sample for sample in pair if len(sample.right) > 1]
+    found = [sample.shrink_seed_part(prior) for sample in several]
+    seeds = [part for part in found if part is not None]
+    sentences = measure_sentences(values, counts, first.residual + second.residual)
 
-    def draw_deviations() -> Floats:
-        deviations = sentences.draw((stream,))
-        for place, sample in several:
-            deviations += resample_seeds(sample, (stream, place))
-        return deviations
+    def draw() -> Floats:
+        drawn = [part.variance * draw_variances(part.freedom, (stream, n)) for n, part in enumerate(seeds, 1)]
+        return np.asarray(sum(drawn, np.full(VARIANCES, sentences.variance)))
 
     return Comparison(
         difference=first.mean - second.mean,
-        test="bootstrap" if len(several) == 2 else "randomisation" if several else "mcnemar",
-        draw_deviations=draw_deviations,
-        parts=(*(sample.seed_part for _, sample in several), sentences.part),
+        test="seeds" if len(several) == 2 else "randomisation" if several else "mcnemar",
+        draw_variances=draw,
+        parts=(*seeds, sentences),
         draw_swapped=lambda: swap_answers(values, counts, (stream, 0)),
         discordant=None if several else (int(counts[values > 0].sum()), int(counts[values < 0].sum())),
         differing=int(counts[values != 0].sum()),
@@ -185,8 +193,8 @@ def average_comparisons(comparisons: Sequence[Comparison]) -> Comparison:
     kinds = {comparison.test for comparison in comparisons}
     return Comparison(
         difference=math.fsum(one.difference for one in comparisons) / number,
-        test="bootstrap" if kinds == {"bootstrap"} else "randomisation",
-        draw_deviations=lambda: np.mean([one.deviations for one in comparisons], axis=0),
+        test="seeds" if kinds == {"seeds"} else "randomisation",
+        draw_variances=lambda: np.sum([one.variances for one in comparisons], axis=0) / number**2,
         parts=tuple(Part(part.variance / number**2, part.freedom) for one in comparisons for part in one.parts),
         draw_swapped=lambda: np.mean([one.swapped for one in comparisons], axis=0),
         differing=sum(one.differing for one in comparisons),

@@ -1,4 +1,4 @@
-"""A model's answers, and how they are resampled: the hierarchical bootstrap over seeds and sentences.
+"""A model's answers, the parts of their variance, and what is drawn by chance.
 
 Draws depend on a stream only, so that the same records always give the same report, and are made once for all models
 of a column. Shapes: S seeds, n sentences.
@@ -7,27 +7,22 @@ of a column. Shapes: S seeds, n sentences.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-RESAMPLES = 10_000
-SEED = 20_190_602
-"""Seed of the resampling; it is fixed, so that the same records always give the same report."""
+from probing.statistics.shrinkage import SeedPrior, fit_prior
 
-NORMAL = 0.1
-"""Up to this ratio E|x|³ / (σ³ √n), which a hundred sentences that differ have, a mean over n sentences is drawn from
-the normal distribution: it is as good as normal (Berry & Esseen)."""
-ROWS = 500
-"""Number of resamples of seeds that are drawn at once, so that they stay in the processor's cache."""
-MANY = 32
-"""Number of different differences above which only the extreme ones are drawn one by one."""
-NODES = 257
-"""Number of points between which the chi-squared distribution is a cubic: exact to 1e-8, several times as fast."""
+RESAMPLES = 10_000
+"""Number of draws of approximate randomisation."""
+VARIANCES = 2_048
+"""Number of draws of a variance that is not known exactly."""
+SEED = 20_190_602
+"""Seed of all draws; it is fixed, so that the same records always give the same report."""
 
 Right = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -87,6 +82,28 @@ class Sample:
         return Part(between, seeds - 1) if between >= noise else Part(noise, (seeds - 1) * (sentences - 1))
 
     @property
+    def seed_ratio(self) -> float | None:
+        """MSR/MSE: the variance of the seeds' accuracies relative to what the noise of n answers makes of it.
+
+        None if it is not defined, as for one seed, or for seeds that give the same answers.
+        """
+        seeds, sentences = self.right.shape
+        if not self.residual:
+            return None
+        return float(sentences * self.accuracies.var(ddof=1) / (seeds * self.residual))
+
+    def shrink_seed_part(self, prior: SeedPrior) -> Part | None:
+        """Return the variance of the mean that comes from the draw of seeds, with what other cells tell of it.
+
+        None for seeds that give the same answers.
+        """
+        seeds, sentences = self.right.shape
+        if self.seed_ratio is None:
+            return None
+        ratio, freedom = prior.shrink(self.seed_ratio, seeds - 1)
+        return Part(ratio * self.residual / sentences, freedom)
+
+    @property
     def sentence_part(self) -> Part:
         """Variance of the mean from the draw of n sentences, without the noise of each answer, which the seeds have."""
         seeds, sentences = self.right.shape
@@ -105,82 +122,34 @@ def count_differences(first: Sample, second: Sample) -> tuple[Floats, npt.NDArra
     return np.arange(len(counts)) / common - 1, counts
 
 
-class Sentences:
-    """The mean over resampled sentences: its deviations, and their variance.
+def measure_sentences(values: Floats, counts: npt.NDArray[np.int64], residual: float) -> Part:
+    """Return the variance of a mean difference that comes from the draw of sentences, without the noise of answers.
 
     Half a sentence is added for each of the four outcomes of a pair (Agresti & Min 2005), so that two models that never
-    differ in n sentences are not said to be equal. Drawing n sentences is drawing how often each difference occurs.
+    differ in n sentences are not said to be equal.
     """
-
-    def __init__(self, values: Floats, counts: npt.NDArray[np.int64], residual: float) -> None:
-        sentences = int(counts.sum())
-        shares = counts / (sentences + 2)
-        shares[[0, -1, len(shares) // 2]] += np.array([0.5, 0.5, 1.0]) / (sentences + 2)
-        self.size, self.shares = sentences + 2, shares[shares > 0]
-        self.deviations = values[shares > 0] - float(values @ shares)
-        self.spread = float(np.square(self.deviations) @ self.shares)
-        self.kept = max(0.0, 1 - residual / self.spread)
-        self.part = Part(self.spread * self.kept / self.size, max(1, sentences - 1))
-
-    def draw(self, stream: tuple[int, ...]) -> Floats:
-        """Return the deviations of resampled means."""
-        if _is_normal(self.size, self.spread, np.abs(self.deviations) ** 3 @ self.shares):
-            return math.sqrt(self.part.variance) * _draw_normal(RESAMPLES, stream)
-        rng = np.random.default_rng((SEED, *stream))
-        if len(self.shares) > MANY:
-            sums = self._draw_extremes(rng)
-        else:
-            sums = rng.multinomial(self.size, self.shares, size=RESAMPLES) @ self.deviations
-        return np.asarray(sums / self.size * math.sqrt(self.kept), dtype=np.float64)
-
-    def _draw_extremes(self, rng: np.random.Generator) -> Floats:
-        """Return sums of n differences: of the extreme ones by how often each occurs, of the others at once."""
-        order = np.argsort(np.abs(self.deviations), kind="stable")
-        values, shares = self.deviations[order], self.shares[order]
-        share, total, square, cube = (np.cumsum(shares * one) for one in (1, values, values**2, np.abs(values) ** 3))
-        mean = total / share
-        variance = np.maximum(0, square / share - mean**2)
-        normal = np.flatnonzero(_is_normal(self.size * share, variance, cube / share))
-        if not len(normal):
-            return rng.multinomial(self.size, shares, size=RESAMPLES) @ values
-        inner = normal[-1] + 1
-        counts = rng.multinomial(self.size, [share[inner - 1], *shares[inner:]], size=RESAMPLES)
-        others = rng.normal(counts[:, 0] * mean[inner - 1], np.sqrt(counts[:, 0] * variance[inner - 1]))
-        return np.asarray(counts[:, 1:] @ values[inner:] + others)
+    sentences = int(counts.sum())
+    shares = counts / (sentences + 2)
+    shares[[0, -1, len(shares) // 2]] += np.array([0.5, 0.5, 1.0]) / (sentences + 2)
+    spread = float(np.square(values - float(values @ shares)) @ shares)
+    return Part(max(0.0, spread - residual) / (sentences + 2), max(1, sentences - 1))
 
 
-def _is_normal(size: Any, variance: Any, cube: Any) -> Any:
-    """Return whether the mean of `size` values with this variance and E|x|³ is as good as normal."""
-    return cube <= NORMAL * variance**1.5 * np.sqrt(size)
+def learn_seeds(samples: Iterable[Sample]) -> SeedPrior:
+    """Return what the cells of a table tell together of how much seeds vary."""
+    found = [(sample.seed_ratio, len(sample.right) - 1.0) for sample in samples]
+    measured = [(ratio, freedom) for ratio, freedom in found if ratio is not None]
+    return fit_prior([ratio for ratio, _ in measured], [freedom for _, freedom in measured])
 
 
-@lru_cache(maxsize=64)
-def resample_seeds(sample: Sample, stream: tuple[int, ...]) -> npt.NDArray[np.floating[Any]]:
-    """Return deviations of the mean over resampled seeds, widened as S of S seeds vary too little (Rao & Wu 1988)."""
-    seeds = len(sample.accuracies)
-    if sample.seed_part.freedom > seeds - 1:  # they do not differ beyond the noise of n answers, which is normal
-        return math.sqrt(sample.seed_part.variance) * _draw_normal(RESAMPLES, stream)
-    widened = (sample.accuracies - sample.accuracies.mean()) * math.sqrt(seeds / (seeds - 1))
-    return np.asarray(_draw_seeds(seeds, RESAMPLES, stream) @ widened.astype(np.float32))
+@lru_cache(maxsize=512)
+def draw_variances(freedom: float, stream: tuple[int, ...]) -> Floats:
+    """Return draws of a variance of which 1 was estimated with these degrees of freedom: freedom / chi2_freedom.
 
-
-@lru_cache(maxsize=64)
-def _draw_normal(resamples: int, stream: tuple[int, ...]) -> Floats:
-    """Return draws from the standard normal distribution: the same ones serve for all models of a column."""
-    return np.random.default_rng((SEED, *stream)).standard_normal(resamples)
-
-
-@lru_cache(maxsize=32)
-def _draw_seeds(seeds: int, resamples: int, stream: tuple[int, ...]) -> npt.NDArray[np.float32]:
-    """Return which share of a resample each seed is: the same draws serve for all models of a column."""
-    rng = np.random.default_rng((SEED, *stream))
-    shares = np.empty((resamples, seeds), dtype=np.float32)
-    for some in np.array_split(shares, range(ROWS, resamples, ROWS)):
-        drawn = rng.integers(seeds, size=some.shape)
-        drawn += seeds * np.arange(len(some))[:, None]
-        counts = np.bincount(drawn.ravel(), minlength=some.size).reshape(some.shape)
-        np.divide(counts, seeds, out=some, casting="same_kind")
-    return shares
+    There is one draw in each of equally likely ranges.
+    """
+    places = (np.random.default_rng((SEED, *stream)).permutation(VARIANCES) + 0.5) / VARIANCES
+    return np.asarray(freedom / special.chdtri(freedom, places))
 
 
 def swap_answers(values: Floats, counts: npt.NDArray[np.int64], stream: tuple[int, ...]) -> Floats:
@@ -191,24 +160,3 @@ def swap_answers(values: Floats, counts: npt.NDArray[np.int64], stream: tuple[in
     kept = rng.binomial(sizes[sizes > 0], 0.5, size=(RESAMPLES, np.count_nonzero(sizes)))
     signed = 2 * kept - sizes[sizes > 0]
     return np.asarray(signed @ values[positive:][sizes > 0] / counts.sum(), dtype=np.float64)
-
-
-def chi_squared_share(ratios: Floats, freedom: float) -> Floats:
-    """Return for many x the share of chi-squared values below freedom * x^2."""
-    if freedom < 3 or len(ratios) < 4 * NODES:  # near 0 it is no polynomial, or there is little to gain
-        return np.asarray(special.chdtr(freedom, freedom * ratios**2))
-    low, high = (math.sqrt(special.chdtri(freedom, share) / freedom) for share in (1 - 1e-13, 1e-13))
-    nodes = np.linspace(low, high, NODES)
-    width = nodes[1] - nodes[0]
-    halves = freedom * nodes**2 / 2
-    heights = special.chdtr(freedom, 2 * halves)
-    slopes = 2 * width / nodes * np.exp(freedom / 2 * np.log(halves) - halves - special.gammaln(freedom / 2))
-    steps, (left, right) = np.diff(heights), (slopes[:-1], slopes[1:])
-    places = np.clip((ratios - low) / width, 0, NODES - 1)
-    pieces = np.minimum(places.astype(np.intp), NODES - 2)
-    places -= pieces
-    result = (left + right - 2 * steps)[pieces]
-    for factors in (3 * steps - 2 * left - right, left, heights):
-        result *= places
-        result += factors[pieces]
-    return np.asarray(result)

@@ -15,6 +15,7 @@ from probing.statistics import comparisons, resampling
 from probing.statistics.comparisons import Comparison, average_comparisons, holm, mcnemar
 from probing.statistics.intervals import add_parts
 from probing.statistics.resampling import Part, Sample
+from probing.statistics.shrinkage import SeedPrior
 from tests.statistics.simulation import answers, simulate
 
 
@@ -67,67 +68,61 @@ def test_which_test_the_p_value_is_by():
     assert compare(one, two).test == "randomisation"
     assert compare(one, two).p == compare(one, two).p_randomisation
     assert compare(two, one).discordant is None
-    assert compare(two, two).test == "bootstrap"
+    assert compare(two, two).test == "seeds"
     assert compare(two, one).p_mcnemar is None
 
 
-def test_the_bootstrap_draws_sentences_and_seeds():
-    """The deviations have the moments of a literal resampling, one sentence and one seed at a time."""
+def test_the_parts_of_the_variance_are_those_of_the_two_way_table():
+    """Written out: the seeds' part is the ratio MSR/MSE, drawn to the prior, times MSE / (S n)."""
     rng = np.random.default_rng(3)
     first = simulate(rng, np.linspace(0.4, 1.0, 60), seeds=3, spread=0.05)
-    second = simulate(rng, np.linspace(0.3, 0.9, 60), seeds=4)
-    comparison = compare(first, second)
-    # Half a sentence for each of four outcomes, doubled so that all can be drawn with equal chances.
+    second = simulate(rng, np.linspace(0.3, 0.9, 60), seeds=4, spread=0.05)
+    prior = SeedPrior(scale=3.0, freedom=6.0)
+    expected = []
+    noise = 0.0
+    for right in (first, second):
+        seeds, sentences = right.shape
+        residuals = right - right.mean(axis=1, keepdims=True) - right.mean(axis=0) + right.mean()
+        mse = np.square(residuals).sum() / (seeds - 1) / (sentences - 1)
+        msr = sentences * np.square(right.mean(axis=1) - right.mean()).sum() / (seeds - 1)
+        assert not prior.is_outlier(msr / mse, seeds - 1)
+        ratio = max(1, (6 * 3 + (seeds - 1) * msr / mse) / (6 + seeds - 1))
+        expected.append((ratio * mse / seeds / sentences, 6 + seeds - 1))
+        noise += mse / seeds
+    # Half a sentence for each of four outcomes, doubled so that all count alike.
     differences = [*np.repeat(first.mean(axis=0) - second.mean(axis=0), 2).tolist(), 1, -1, 0, 0]
-    spread = np.var(differences)
-    residual = Sample(first).residual + Sample(second).residual
-    kept = max(0, 1 - residual / spread)
-    literal = []
-    for _ in range(8_000):
-        deviation = (np.mean(rng.choice(differences, 62)) - np.mean(differences)) * math.sqrt(kept)
-        for sign, right in ((1, first), (-1, second)):
-            means = right.mean(axis=1)
-            seeds = len(means)
-            deviation += sign * (rng.choice(means, seeds).mean() - means.mean()) * math.sqrt(seeds / (seeds - 1))
-        literal.append(deviation)
-    assert np.std(comparison.deviations) == pytest.approx(np.std(literal), rel=0.03)
-    assert np.mean(comparison.deviations) == pytest.approx(0, abs=4 * np.std(literal) / 100)
-    assert np.std(literal) == pytest.approx(math.sqrt(add_parts(comparison.parts).variance), rel=0.03)
-    for level in (0.05, 0.5, 0.95):
-        ours, theirs = np.quantile(comparison.deviations, level), np.quantile(literal, level)
-        assert ours == pytest.approx(theirs, abs=0.06 * np.std(literal))
+    expected.append((max(0, np.var(differences) - noise) / 62, 59))
+    comparison = compare(first, second, prior=prior)
+    for part, (variance, freedom) in zip(comparison.parts, expected, strict=True):
+        assert part.variance == pytest.approx(variance)
+        assert part.freedom == freedom
 
 
-def test_the_p_value_of_the_bootstrap_is_that_of_scaled_deviations():
+@pytest.mark.parametrize("distance", [0.01, 0.03, 0.05])
+def test_the_p_value_is_averaged_over_variances(distance):
+    """The integral of Behrens and Fisher, on a grid of both variances' quantiles."""
     rng = np.random.default_rng(4)
-    deviations = rng.normal(0, 0.01, 20_000)
-    parts = (Part(0.00006, 3), Part(0.00004, 999))
-    comparison = Comparison(0.02, "bootstrap", lambda: deviations, parts, lambda: np.zeros(1))
-    freedom = add_parts(parts).freedom
-    scaled = np.abs(deviations * np.sqrt(freedom / rng.chisquare(freedom, len(deviations))))
-    assert comparison.p == pytest.approx(np.mean(scaled >= 0.02), abs=0.004)
-    assert comparison.p == pytest.approx(2 * stats.t.sf(2, freedom), abs=0.004)
-    assert comparison.p_bootstrap(0.05) == pytest.approx(2 * stats.t.sf(3, freedom), abs=0.004)
-    assert comparison.p_bootstrap(0.02) == 1.0
-    half = stats.t.ppf(0.975, freedom) * 0.01
-    assert (comparison.interval.low, comparison.interval.high) == pytest.approx((0.02 - half, 0.02 + half))
+    first, second = (simulate(rng, np.full(800, 0.7), seeds=seeds, spread=0.03) for seeds in (3, 4))
+    comparison = compare(first, second, prior=SeedPrior(2.0, 8.0))
+    one, other, sentences = comparison.parts
+    places = (np.arange(1000) + 0.5) / 1000
+    grids = [part.variance * part.freedom / stats.chi2.ppf(places, part.freedom) for part in (one, other)]
+    whole = grids[0][:, None] + grids[1] + sentences.variance
+    expected = np.mean(2 * stats.norm.sf(distance / np.sqrt(whole)))
+    assert comparison.p_normal(comparison.difference - distance) == pytest.approx(expected, rel=0.1)
 
 
-def test_many_different_sentences_are_drawn_by_their_extremes(monkeypatch):
-    """The sums have the moments and quantiles of sentences that are all drawn one by one."""
-    rng = np.random.default_rng(8)
-    chances = rng.uniform(0.4, 0.9, 400)
-    hard = np.where(np.arange(400) < 4, 0.0, chances)
-    first, second = simulate(rng, hard, seeds=40), simulate(rng, np.where(hard, chances, 1.0), seeds=41)
-    drawn = compare(first, second).deviations
-    monkeypatch.setattr(resampling, "MANY", 10**6)
-    one_by_one = compare(first, second).deviations
-    assert not np.array_equal(drawn, one_by_one)
-    assert np.std(drawn) == pytest.approx(np.std(one_by_one), rel=0.03)
-    assert np.mean(drawn) == pytest.approx(0, abs=0.05 * np.std(drawn))
-    for level in (0.01, 0.05, 0.5, 0.95, 0.99):
-        ours, theirs = np.quantile(drawn, level), np.quantile(one_by_one, level)
-        assert ours == pytest.approx(theirs, abs=0.1 * np.std(drawn))
+def test_with_one_part_it_is_students_test():
+    draws = resampling.draw_variances(5.0, (1,))
+    assert np.sort(draws)[::-1] == pytest.approx(5 / stats.chi2.ppf((np.arange(2048) + 0.5) / 2048, 5))
+    part = Part(1e-4, 5.0)
+    comparison = Comparison(0.02, "seeds", lambda: 1e-4 * draws, (part,), lambda: np.zeros(1), differing=100)
+    for supposed in (0.0, 0.01, -0.05):
+        expected = 2 * stats.t.sf(abs(0.02 - supposed) / 0.01, 5)
+        assert comparison.p_normal(supposed) == pytest.approx(expected, rel=0.02)
+    assert comparison.p_normal(0.02) == 1.0
+    half = stats.t.ppf(0.975, 5) * 0.01
+    assert (comparison.interval.low, comparison.interval.high) == pytest.approx((0.02 - half, 0.02 + half), rel=0.01)
 
 
 def test_models_that_never_differ_are_not_proven_equal():
@@ -150,7 +145,7 @@ def test_the_other_way_round_is_the_mirror_image():
     first, second = simulate(rng, np.full(500, 0.8), seeds=3), simulate(rng, np.full(500, 0.7), seeds=2)
     ours, theirs = compare(first, second), compare(second, first)
     assert ours.difference == -theirs.difference
-    assert ours.interval.low == pytest.approx(-theirs.interval.high)
+    assert ours.interval.low == pytest.approx(-theirs.interval.high, rel=0.05)
     assert ours.p == pytest.approx(theirs.p, abs=0.01)
 
 
@@ -169,13 +164,14 @@ def test_other_sentences_are_a_mistake():
 def test_the_average_over_tasks():
     rng = np.random.default_rng(7)
     pairs = [[simulate(rng, np.full(400, chance), seeds=3) for chance in (0.75, 0.7)] for _ in range(4)]
-    alone = [compare(first, second, stream=number) for number, (first, second) in enumerate(pairs)]
+    prior = SeedPrior(1.2, 12.0)
+    alone = [compare(first, second, stream=number, prior=prior) for number, (first, second) in enumerate(pairs)]
     average = average_comparisons(alone)
     assert average.difference == pytest.approx(np.mean([one.difference for one in alone]))
-    assert average.test == "bootstrap"
+    assert average.test == "seeds"
     variance = sum(add_parts(one.parts).variance for one in alone) / 16
     assert add_parts(average.parts).variance == pytest.approx(variance)
-    assert np.std(average.deviations) == pytest.approx(math.sqrt(variance), rel=0.05)
+    assert average.variances == pytest.approx(sum(one.variances for one in alone) / 16)
     widths = [one.interval.high - one.interval.low for one in (average, *alone)]
     assert widths[0] < min(widths[1:])
     assert average.p < 0.01
@@ -227,7 +223,7 @@ def test_false_positives_stay_at_5_percent(few_resamples, seeds, spread, alike):
     assert stats.binomtest(found, repeats, 0.05, alternative="greater").pvalue > 0.001
 
 
-@pytest.mark.parametrize(("seeds", "spread"), [(1, 0.0), (3, 0.01), (5, 0.02)])
+@pytest.mark.parametrize(("seeds", "spread"), [(1, 0.0), (4, 0.01), (5, 0.02)])
 def test_power_grows_with_the_difference_and_with_the_sentences(few_resamples, seeds, spread):
     rng = np.random.default_rng(9)
 
@@ -264,15 +260,16 @@ def test_the_p_value_of_a_great_difference_is_no_matter_of_the_number_of_draws()
     rng = np.random.default_rng(12)
     high, low = (simulate(rng, np.full(1000, chance), seeds=3) for chance in (0.95, 0.3))
     several = compare(high, low)
-    whole = add_parts(several.parts)
-    assert several.test == "bootstrap"
-    assert several.p == pytest.approx(2 * stats.t.sf(several.difference / math.sqrt(whole.variance), whole.freedom))
+    assert several.test == "seeds"
+    tails = [2 * stats.t.sf(several.difference / math.sqrt(part.variance), part.freedom) for part in several.parts[:2]]
+    assert several.p == pytest.approx(max(tails), rel=0.1)
     mixed = compare(high, low[:1])
     assert mixed.test == "randomisation"
     contributions = (high.mean(axis=0) - low[0]) / 1000
     assert mixed.p == pytest.approx(2 * math.exp(-(mixed.difference**2) / (2 * np.square(contributions).sum())))
-    average = average_comparisons([several, several])
-    assert average.p <= several.p < 1e-6
+    assert average_comparisons([several, several]).p <= several.p < 0.001
+    table = compare(high, low, prior=SeedPrior(2.0, 12.0))
+    assert average_comparisons([table, table]).p <= table.p < 1e-6
     assert average_comparisons([mixed, mixed]).p <= mixed.p < 1e-6
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from scipy import stats
 
-from probing.statistics import resampling
-from probing.statistics.resampling import Sample
+from probing.statistics.resampling import Sample, draw_variances, learn_seeds
+from probing.statistics.shrinkage import ALONE, SeedPrior, fit_prior
 from tests.statistics.simulation import answers
 
 
@@ -21,22 +19,21 @@ def test_seeds_that_agree_by_luck_leave_the_noise_of_their_answers():
     residuals = right - right.mean(axis=1, keepdims=True) - right.mean(axis=0) + right.mean()
     assert part.variance == pytest.approx(np.square(residuals).sum() / (2 * 9) / 30)
     assert part.freedom == 2 * 9
-    deviations = resampling.resample_seeds(Sample(right), (0,))
-    assert np.std(deviations) == pytest.approx(math.sqrt(part.variance), rel=0.03)
+    alone = Sample(right).shrink_seed_part(ALONE)
+    assert alone.variance == pytest.approx(part.variance)
+    assert alone.freedom == 2
 
 
-@pytest.mark.parametrize("freedom", [1.2, 3.0, 4.7, 60.0, 5e5, 1e9])
-def test_the_chi_squared_distribution_between_its_nodes(freedom):
-    ratios = np.abs(np.random.default_rng(1).normal(0, 0.8, 5_000))
-    expected = stats.chi2.cdf(freedom * ratios**2, freedom)
-    assert resampling.chi_squared_share(ratios, freedom) == pytest.approx(expected, abs=3e-8)
-    assert resampling.chi_squared_share(ratios[:9], freedom) == pytest.approx(expected[:9], abs=1e-12)
+def test_seeds_that_give_the_same_answers_have_no_part():
+    sample = Sample(answers("1100 1100 1100"))
+    assert sample.seed_ratio is None
+    assert sample.shrink_seed_part(SeedPrior(2.0, 8.0)) is None
+    assert Sample(answers("1100")).seed_ratio is None
+    assert learn_seeds([sample]) == fit_prior([], [])
 
 
-@pytest.mark.parametrize("seeds", [2, 5, 200])
-def test_seeds_are_drawn_alike_in_blocks_and_at_once(monkeypatch, seeds):
-    drawn = resampling._draw_seeds(seeds, 1_300, (3, 1))
-    assert drawn.sum(axis=1) == pytest.approx(np.ones(1_300), abs=1e-5)
-    monkeypatch.setattr(resampling, "ROWS", 1_300)
-    resampling._draw_seeds.cache_clear()
-    assert np.array_equal(resampling._draw_seeds(seeds, 1_300, (3, 1)), drawn)
+@pytest.mark.parametrize("freedom", [2.0, 7.5, 34.0])
+def test_a_variance_is_drawn_from_the_inverse_chi_squared_distribution(freedom):
+    drawn = draw_variances(freedom, (3, 1))
+    assert stats.kstest(drawn, lambda x: stats.chi2.sf(freedom / x, freedom)).statistic < 0.001
+    assert not np.array_equal(drawn, draw_variances(freedom, (3, 2)))
