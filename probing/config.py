@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import tomllib
 import typing
 from collections.abc import Iterable, Mapping
@@ -15,7 +16,7 @@ from probing.storage import read_text
 
 BACKENDS = ("loky", "ray", "dask")
 """Places where cells can run: processes of this machine, or a Ray or Dask cluster."""
-CONTROLS = ("random-labels", "random-encoder")
+CONTROLS = ("random-labels", "word-labels", "random-encoder")
 """Controls that can be measured beside every model."""
 DEVICES = ("auto", "cpu", "cuda", "mps")
 DTYPES = ("float32", "float16", "bfloat16")
@@ -96,14 +97,26 @@ class ModelConfig:
 class TrainingConfig:
     """The settings of the optimisation loop."""
 
+    sentences: int = 0
+    """Number of training sentences, a random subset that is the same for all models and seeds; 0 means all."""
     max_epochs: int = 20
+    min_epoch_steps: int = 100
+    """Smallest number of steps of an epoch: a small training split is passed over several times in one epoch."""
     patience: int = 4
     """Number of epochs without a better dev accuracy after which training stops."""
     batch_size: int = 64
     """Number of sentences in a training batch."""
     learning_rate: float = 5e-4
-    warmup_steps: int = 1000
-    """The learning rate rises linearly over these steps, then falls with the inverse square root."""
+    warmup: float = 0.1
+    """Share of the planned steps in which the learning rate rises; then it falls with the inverse square root."""
+    weight_decay: float = 0.0
+    """Share of the weights, times the learning rate, that each step takes from matrices and embeddings."""
+    word_dropout: float = 0.0
+    """Share of the words that training replaces by the unknown word."""
+    label_smoothing: float = 0.0
+    """Share of the target that training spreads evenly over all labels."""
+    average: int = 1
+    """Number of last epochs whose weights are averaged, if that is no worse on dev than the best epoch."""
     clip_norm: float = 1.0
     """The largest gradient norm; 0 turns clipping off."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
@@ -111,14 +124,30 @@ class TrainingConfig:
     min_frequency: int = 2
     """Smallest frequency of a word in the training split; rarer words count as unknown, which is so learned, too."""
     max_vocabulary: int = 50_000
+    retries: int = 0
+    """How often a training that never leaves chance, or breaks down, is started again with another seed."""
 
     section: ClassVar[str] = "training"
 
     def __post_init__(self) -> None:
-        check_at_least_one(
-            self, "max_epochs", "patience", "batch_size", "warmup_steps", "min_frequency", "max_vocabulary"
-        )
+        counts = ("max_epochs", "min_epoch_steps", "patience", "batch_size", "average", "min_frequency")
+        check_at_least_one(self, *counts, "max_vocabulary")
         check_descent(self)
+        for name in ("sentences", "weight_decay", "retries"):
+            check_field(self, name, getattr(self, name) >= 0, "0 or above")
+        for name in ("warmup", "word_dropout", "label_smoothing"):
+            check_field(self, name, 0 <= getattr(self, name) < 1, "at least 0 and below 1")
+
+    def count_passes(self, sentences: int) -> int:
+        """Return the number of passes over so many training sentences in an epoch."""
+        return math.ceil(self.min_epoch_steps / self._count_batches(sentences))
+
+    def count_steps(self, sentences: int) -> int:
+        """Return the number of steps on so many training sentences, if all epochs are needed."""
+        return self.max_epochs * self.count_passes(sentences) * self._count_batches(sentences)
+
+    def _count_batches(self, sentences: int) -> int:
+        return math.ceil(sentences / self.batch_size)
 
 
 def check_descent(config: Any) -> None:
@@ -153,11 +182,11 @@ PRESETS: dict[str, Config] = {
     "paper": Config(),
     "small": Config(
         model=ModelConfig(model_dim=128, feed_forward_dim=512, head_dim=128, num_capsules=128),
-        training=TrainingConfig(learning_rate=1e-3, warmup_steps=400),
+        training=TrainingConfig(learning_rate=1e-3),
     ),
     "mini": Config(
         model=ModelConfig(model_dim=64, num_heads=4, feed_forward_dim=128, head_dim=64, num_capsules=64),
-        training=TrainingConfig(max_epochs=5, patience=2, batch_size=32, learning_rate=2e-3, warmup_steps=100),
+        training=TrainingConfig(max_epochs=5, min_epoch_steps=30, patience=2, batch_size=32, learning_rate=2e-3),
     ),
 }
 """`paper` has the paper's sizes, `small` suits real data on a laptop's CPU, `mini` the embedded data."""

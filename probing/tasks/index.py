@@ -47,6 +47,20 @@ class IndexedTask:
         """Return a split in which every word beyond the vocabulary is the unknown one."""
         return replace(self.splits[split], vocabulary_size=vocabulary_size)
 
+    def restrict(self, rows: Integers) -> IndexedTask:
+        """Return the task with the words and frequencies of some training sentences; the splits stay whole."""
+        train = self.splits["tr"].batch(rows).tokens
+        counts = np.bincount(train, minlength=len(self.words) + 1)[1:]
+        order = np.argsort(-counts, kind="stable")  # among equals the more frequent in the whole split
+        numbers = np.zeros(len(order) + 1, np.int32)
+        numbers[order + 1] = np.arange(1, len(order) + 1)
+        return replace(
+            self,
+            words=tuple(self.words[place] for place in order.tolist()),
+            frequencies=np.sort(counts[counts > 0])[::-1],
+            splits={name: replace(split, tokens=numbers[split.tokens]) for name, split in self.splits.items()},
+        )
+
     def sentences(self, split: str, rows: range) -> Iterator[list[str]]:
         """Yield the tokens of some sentences of a split."""
         packed = self.splits[split]

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from probing.tasks.index import load_task
-from probing.tasks.subsets import Subset, randomise_labels, take_splits
+from probing.tasks.subsets import KNOWN, Subset, find_content_words, label_words, randomise_labels, take_splits
 from probing.tasks.task_file import SPLITS
 
 LABELS = ("A", "B", "C")
@@ -110,3 +110,57 @@ def test_the_control_is_the_same_in_every_process(task_file):
     task = load_task(task_file(lines(12)))
     parts = randomise_labels(task)
     assert parts["tr"].labels.tolist() == [2, 2, 0, 1, 1, 1, 2, 1, 2, 0, 2, 2]
+
+
+def word_lines(seed, train=400, other=60):
+    """Return a task of random sentences: some words are common, some rare, and some are unseen in training."""
+    random = np.random.default_rng(seed)
+    for split, size, words in (("tr", train, 200), ("va", other, 230), ("te", other, 230)):
+        for _ in range(size):
+            drawn = (random.pareto(0.7, random.integers(1, 9)) * 3).astype(int) % words
+            yield f"{split}\t{LABELS[random.choice(3, p=(0.2, 0.3, 0.5))]}\t{' '.join(f'w{word}' for word in drawn)}"
+
+
+def find_content_word(tokens, counts):
+    """Return the content word of a sentence, as the documents say it."""
+    known = [word for word in tokens if counts[word] >= KNOWN]
+    if known:
+        return max(known, key=lambda word: (-counts[word], word))
+    return min(tokens, key=lambda word: (-counts[word], word))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_sentence_has_the_label_of_its_rarest_known_word(task_file, seed):
+    task = load_task(task_file(word_lines(seed)))
+    parts = label_words(task)
+    counts = Counter(word for sentence in sentences(take_splits(task)["tr"], task) for word in sentence.split())
+    label_of = {}
+    for name in SPLITS:
+        texts = sentences(parts[name], task)
+        assert texts == sentences(take_splits(task)[name], task)  # the task's own sentences
+        found = [task.words[number - 1] for number in find_content_words(task, name).tolist()]
+        assert found == [find_content_word(text.split(), counts) for text in texts]
+        for word, label in zip(found, parts[name].labels.tolist(), strict=True):
+            assert label_of.setdefault(word, label) == label
+    assert len(set(label_of.values())) == 3
+
+
+def test_word_labels_of_test_sentences_can_be_known_from_training(task_file):
+    """That is what this control is for: nearly every word that gives a test sentence its label has done so before."""
+    task = load_task(task_file(word_lines(0, train=4000)))
+    seen = set(find_content_words(task, "tr").tolist())
+    assert np.mean([number in seen for number in find_content_words(task, "te").tolist()]) > 0.95
+
+
+def test_word_labels_come_from_the_training_distribution(task_file):
+    lines = [f"tr\t{LABELS[min(number % 6, 2)]}\t{' '.join([f'w{number}'] * KNOWN)}" for number in range(6000)]
+    task = load_task(task_file([*lines, "va\tA\tw1", "te\tA\tw2"]))
+    counts = Counter(label_words(task)["tr"].labels.tolist())
+    assert [counts[number] / 6000 for number in range(3)] == pytest.approx([1 / 6, 1 / 6, 4 / 6], abs=0.02)
+
+
+def test_word_labels_are_the_same_in_every_process(task_file):
+    task = load_task(
+        task_file([*lines(12), *(f"tr\tA\t{word}" for word in ("red", "green", "blue") for _ in range(9))])
+    )
+    assert label_words(task)["tr"].labels.tolist()[12::9] == [0, 0, 2]
