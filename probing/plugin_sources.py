@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import importlib.metadata
 import importlib.util
 import re
 import site
@@ -76,9 +75,11 @@ class PluginSources:
         others = {name for name in self.libraries if name not in _list_own_libraries()}
         if not others:
             return []
-        distributions = importlib.metadata.packages_distributions()
+        from importlib import metadata  # takes longer than everything else that `probe --help` imports
+
+        distributions = metadata.packages_distributions()
         names = {name for library in others for name in distributions.get(library, [])}
-        return sorted(f"{name} {importlib.metadata.version(name)}" for name in names)
+        return sorted(f"{name} {metadata.version(name)}" for name in names)
 
 
 def _look_into(folders: list[Path], name: str) -> list[Path]:
@@ -122,12 +123,14 @@ def _list_python_folders() -> list[Path]:
 @functools.cache
 def _list_own_libraries() -> set[str]:
     """Return the top-level names of the libraries that probing requires: they are part of every model alike."""
+    from importlib import metadata
+
     try:
-        required = importlib.metadata.requires("probing") or []
-    except importlib.metadata.PackageNotFoundError:
+        required = metadata.requires("probing") or []
+    except metadata.PackageNotFoundError:
         required = []
     names = {re.split(r"[\s<>=!~;\[(]", line, maxsplit=1)[0] for line in required if "extra ==" not in line}
-    provided = importlib.metadata.packages_distributions()
+    provided = metadata.packages_distributions()
     wanted = {name.lower().replace("_", "-") for name in names}
     return {
         top for top, found in provided.items() if any(each.lower().replace("_", "-") in wanted for each in found)

@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import functools
 import importlib
-import importlib.metadata
 import importlib.util
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from probing.errors import ProbingError, unknown
 from probing.plugin_imports import FINDER, hash_code
 from probing.plugin_sources import OWN_FOLDER, is_installed
 from probing.storage import check_path
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution, EntryPoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +87,10 @@ class Registry:
             raise ProbingError(f"{self.kind} {spec!r}: {unknown('name', attribute, public)}")
         return Found(f"{Path(source).name}:{attribute}", attribute, getattr(module, attribute), version)
 
-    def _entry_points(self) -> list[importlib.metadata.EntryPoint]:
-        return list(importlib.metadata.entry_points(group=self.group))
+    def _entry_points(self) -> list[EntryPoint]:
+        from importlib import metadata  # takes longer than everything else that `probe --help` imports
+
+        return list(metadata.entry_points(group=self.group))
 
     def _load(self, spec: str, load: Any) -> Any:
         try:
@@ -114,7 +118,7 @@ def _import_module(name: str) -> tuple[ModuleType, str]:
     return importlib.import_module(name), version  # anew, if it has changed
 
 
-def _load_point(point: importlib.metadata.EntryPoint) -> tuple[Any, str]:
+def _load_point(point: EntryPoint) -> tuple[Any, str]:
     """Return what an entry point names, and the version of its distribution, with its code if that is editable."""
     made = point.load()
     version = point.dist.version if point.dist else "unknown"
@@ -126,7 +130,7 @@ def _load_point(point: importlib.metadata.EntryPoint) -> tuple[Any, str]:
     return made, f"{version}; {code}"
 
 
-def _is_beside(distribution: importlib.metadata.Distribution | None, file: Path) -> bool:
+def _is_beside(distribution: Distribution | None, file: Path) -> bool:
     """Return whether a file lies where its distribution was installed to, which need not be site-packages."""
     if distribution is None:
         return False

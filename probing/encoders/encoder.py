@@ -55,6 +55,8 @@ class Recipe:
     """Function that says whether there are vectors of a task."""
     reads: KnownReads | None = None
     """Files that the encoder was seen to read; None if the version covers them."""
+    tells_version: bool = False
+    """Whether the encoder of a user has a version of its own, by which it vouches for what nothing else can see."""
 
     @property
     def full_version(self) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -30,6 +30,8 @@ from probing.model import is_too_large
 
 BATCH = 32
 """Sentences that go through the model at a time."""
+FULL = 128
+"""Pieces from which on a CPU gains nothing from a larger batch, so that one ends where sentences become longer."""
 LARGEST_LENGTH = 1 << 20
 """Length from which on a tokenizer's limit means that it knows of none."""
 
@@ -65,8 +67,8 @@ def make_recipe(target: str, options: EncoderOptions) -> Recipe:
 
 def _find_dtype(config: Any) -> str:
     """Return the type in which a model was saved."""
-    saved = getattr(config, "dtype", None) or getattr(config, "torch_dtype", None) or "float32"
-    return str(saved).removeprefix("torch.")
+    name = "dtype" if hasattr(config, "dtype") else "torch_dtype"  # the older name, which newer versions warn of
+    return str(getattr(config, name, None) or "float32").removeprefix("torch.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +145,7 @@ class HuggingFaceEncoder:
         self.model = model.eval() if settings.device_map else model.eval().to(device)
         self.tokenizer, self.layers, self.settings = tokenizer, layers, settings
         self.batch_size, self.pool = settings.batch_size, POOL[settings.pooling]
-        self.device = next(model.parameters()).device if settings.device_map else device
+        self.device = find_first_device(model) if settings.device_map else device
         self.max_length = find_max_length(model, tokenizer)
         paddings = (tokenizer.pad_token_id, tokenizer.eos_token_id, 0)
         self.padding = next(number for number in paddings if number is not None)
@@ -203,10 +205,12 @@ class HuggingFaceEncoder:
     def _encode(self, pieces: _Pieces) -> NDArray[np.float32]:
         lengths = [len(ids) for ids in pieces.columns["input_ids"]]
         order = sorted(range(len(lengths)), key=lengths.__getitem__)  # alike lengths need little padding
+        in_order = [lengths[row] for row in order]
+        full = FULL if self.device.type == "cpu" else None
         vectors: NDArray[np.float32] | None = None
         start = 0
         while start < len(order):
-            chosen = order[start : start + self.batch_size]
+            chosen = order[start : find_end(in_order, start, self.batch_size, full)]
             try:
                 block = self._run(pieces.pad(chosen, self.padding, self.device))
             except (RuntimeError, MemoryError) as error:
@@ -238,6 +242,19 @@ class HuggingFaceEncoder:
             torch.cuda.empty_cache()
 
 
+def find_end(lengths: Sequence[int], start: int, batch_size: int, full: int | None) -> int:
+    """Return where a batch of sentences in order of length ends.
+
+    It has at most `batch_size` sentences. With `full` pieces, it ends before the first longer sentence, which would
+    need padding of all others.
+    """
+    end = min(start + batch_size, len(lengths))
+    for place in range(start + 1, end):
+        if full is not None and lengths[place - 1] < lengths[place] and (place - start) * lengths[place - 1] >= full:
+            return place
+    return end
+
+
 def _take_one(blocks: Iterator[list[list[str]]]) -> Iterator[list[list[str]]]:
     """Yield the next block, if there is one."""
     for block in blocks:
@@ -249,6 +266,12 @@ def _rename(options: dict[str, Any]) -> dict[str, Any]:
     """Return options of transformers by the names that its version has."""
     major = int(importlib.metadata.version("transformers").partition(".")[0])
     return options if major < 5 else {name.replace("torch_dtype", "dtype"): value for name, value in options.items()}
+
+
+def find_first_device(model: nn.Module) -> torch.device:
+    """Return where a model that is spread over devices takes its input; weights kept elsewhere are on none (meta)."""
+    devices = (parameter.device for parameter in model.parameters() if parameter.device.type != "meta")
+    return next(devices, torch.device("cpu"))
 
 
 def find_max_length(model: nn.Module, tokenizer: Any) -> int | None:

@@ -1,7 +1,8 @@
 """The files that an encoder reads: seen when it is imported, made, prepared or encodes, and remembered in the cache.
 
 By them the vectors and the results of an encoder are known to be of other weights or word vectors, before the encoder
-is loaded.
+is loaded. Files that it seeks and does not find are among them, and patterns such as `/folder/*.txt` of folders that
+it lists: a new file is another version, too.
 """
 
 from __future__ import annotations
@@ -14,7 +15,16 @@ from typing import Any
 
 from probing.errors import ProbingError
 from probing.registry import is_plugin_file
-from probing.storage import FILES, cache_folder, hash_json, hash_large_file, watching, write_atomically
+from probing.storage import (
+    FILES,
+    OpenedFiles,
+    cache_folder,
+    hash_json,
+    hash_large_file,
+    list_matching,
+    watching,
+    write_atomically,
+)
 
 MISSING = "missing"
 """Hash of a file that is not there any more."""
@@ -44,8 +54,12 @@ class KnownReads:
             try:
                 yield
             finally:
-                self.written |= opened.written
-                self.add(opened.list_read())
+                self.note(opened)
+
+    def note(self, opened: OpenedFiles) -> None:
+        """Add what was read, sought and listed."""
+        self.written |= opened.written
+        self.add(opened.list_read() | opened.list_missing() | opened.list_patterns())
 
     def add(self, paths: Iterable[str]) -> None:
         """Add files, unless they are the encoder's own or belong to something that is installed."""
@@ -65,18 +79,21 @@ class KnownReads:
             write_atomically(self.path, json.dumps(known, indent=1))
 
     def hash_files(self) -> dict[str, str]:
-        """Return the hash of each file as it is now."""
+        """Return the hash of each file as it is now, and of the names of the files that each pattern stands for."""
         return {path: hash_if_there(path) for path in sorted(self.files)}
 
     def describe(self) -> str:
         """Return a version of the files' contents, wherever they lie; nothing if none is read."""
-        contents = sorted((Path(path).name, sha256) for path, sha256 in self.hash_files().items())
+        hashes = self.hash_files().items()
+        contents = sorted((Path(path).name, sha256) for path, sha256 in hashes if sha256 != MISSING)
         return f"; files {hash_json(contents)[:16]}" if contents else ""
 
 
 def hash_if_there(path: str) -> str:
-    """Return the hash of a file, or that it is missing."""
+    """Return the hash of a file or of the names that a pattern stands for, or that there is none."""
     try:
+        if (names := list_matching(path)) is not None:
+            return hash_json(names)
         return hash_large_file(Path(path))
     except (OSError, ProbingError):
         return MISSING

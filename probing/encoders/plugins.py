@@ -61,7 +61,7 @@ def make_recipe(spec: str, options: EncoderOptions) -> Recipe:
     if found.version == "built-in":
         return plugin.describe(None)
     reads = KnownReads(encoder=found.name, version=found.version, arguments=plugin.arguments)
-    reads.add(opened.list_read())
+    reads.note(opened)
     reads.add(path for value in plugin.arguments.values() for path in _list_files(value))
     if not reads.is_known or reads.has_own_version or _has_method_version(found.object):
         with reads.watching():
@@ -99,6 +99,7 @@ class _Plugin:
             load=self._load,
             load_untrained=self._load_untrained if hasattr(target, "untrained") or not decided else None,
             reads=reads,
+            tells_version=own is not None,
         )
 
     def _find_version(self, reads: KnownReads | None) -> str | None:

@@ -10,6 +10,7 @@ import importlib.util
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from numbers import Integral
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -44,15 +45,23 @@ class DotDict(dict[str, Any]):
 def make_params(params: dict[str, Any]) -> DotDict:
     """Return SentEval's `params` with its defaults filled in."""
     filled = DotDict({"usepytorch": True, "seed": 1111, "batch_size": 128, "nhid": 0, "kfold": 5} | params)
-    filled.classifier = params.get("classifier") or {"nhid": 0}  # the user's own, which may change before it is used
-    check_classifier(filled.classifier)
+    own = params.get("classifier")
+    filled.classifier = {"nhid": 0} if own is None else own  # the user's own, which may change before it is used
+    check_params(filled)
     return filled
 
 
-def check_classifier(classifier: Mapping[str, Any]) -> None:
-    """Refuse settings of a classifier that do not say its size."""
-    if "nhid" not in classifier:
-        raise ProbingError("params['classifier'] must say how many hidden units there are, e.g. {'nhid': 0}")
+def check_params(params: Mapping[str, Any]) -> None:
+    """Refuse sizes and seeds that are no numbers, and settings of a classifier that do not say its size."""
+    for name, least in (("batch_size", 1), ("seed", 0)):
+        value = params[name]
+        if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+            raise ProbingError(f"params[{name!r}] must be a whole number from {least}. Got {value!r}")
+    classifier = params["classifier"]
+    if not isinstance(classifier, Mapping) or "nhid" not in classifier:
+        raise ProbingError(
+            f"params['classifier'] must say how many hidden units there are, e.g. {{'nhid': 0}}. Got {classifier!r}"
+        )
 
 
 def make_recipe(target: str, options: EncoderOptions = DEFAULTS) -> Recipe:
@@ -74,12 +83,13 @@ def make_recipe(target: str, options: EncoderOptions = DEFAULTS) -> Recipe:
     if (own := tell_version(spec, script)) is not None:
         version = f"{version}; version {own}"
     reads = KnownReads(encoder=spec, version=version)
-    reads.add(opened.list_read())
+    reads.note(opened)
     return Recipe(
         name=f"senteval:{path.name}",
         label=path.stem,
         version=version,
         reads=reads,
+        tells_version=own is not None,
         load=lambda device: BatcherEncoder(batcher, getattr(script, "prepare", None), dict(settings)),
     )
 

@@ -30,6 +30,7 @@ def make_transformer(
         aggregators=[LinearAggregator(model_dim, num_heads) for _ in range(num_layers)],
         feed_forward_dim=feed_forward_dim,
         dropout=dropout,
+        sparse=True,
     )
 
 

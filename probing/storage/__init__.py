@@ -28,9 +28,9 @@ from probing.storage.files import (
     write_atomically,
 )
 from probing.storage.folders import Folder, refuse_links, remove_folder
-from probing.storage.garbage import pausing_garbage_collection
+from probing.storage.garbage import importing_for_good, pausing_garbage_collection
 from probing.storage.kept_hashes import hash_large_file
-from probing.storage.opened_files import watching
+from probing.storage.opened_files import OpenedFiles, list_matching, watching
 from probing.storage.reading import (
     TooManyError,
     check_counts,

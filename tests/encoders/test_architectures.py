@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import (
     AutoModel,
     BertConfig,
+    BertModel,
     GPT2Config,
     PreTrainedTokenizerFast,
     RobertaConfig,
@@ -21,7 +24,7 @@ from transformers import (
     T5EncoderModel,
 )
 
-from probing.encoders.huggingface import HuggingFaceEncoder
+from probing.encoders.huggingface import HuggingFaceEncoder, ModelSettings
 from probing.encoders.options import EncoderOptions
 from probing.encoders.specification import find_encoder
 from probing.errors import ProbingError
@@ -159,21 +162,101 @@ def test_the_untrained_form(folder: Path) -> None:
     assert np.abs(first - recipe.load(CPU).encode(SENTENCES)).max() > 1e-3
 
 
-def test_code_of_a_model_runs_only_if_it_is_trusted(folder: Path) -> None:
-    import json
+OWN_CODE = """
+from pathlib import Path
+from transformers import BertConfig, BertModel
 
-    config = json.loads((folder / "config.json").read_text())
-    config |= {"model_type": "own", "auto_map": {"AutoConfig": "own.Own", "AutoModel": "own.OwnModel"}}
-    (folder / "config.json").write_text(json.dumps(config))
-    (folder / "own.py").write_text("open('ran', 'w').close()\nraise ImportError('it ran')\n")
-    with pytest.raises(ProbingError, match="needs code of its own to be run. Give --trust-remote-code if you trust it"):
-        find_encoder(f"huggingface:{folder}")
+Path(__RAN__).touch()
 
 
-def test_devices_need_another_library(folder: Path) -> None:
-    pytest.importorskip("transformers")
-    try:
-        import accelerate  # noqa: F401
-    except ImportError:
-        with pytest.raises(ProbingError, match="--device-map needs a library that is not installed: pip install accel"):
-            find_encoder(f"huggingface:{folder}", EncoderOptions(device_map="auto")).load(CPU)
+class OwnConfig(BertConfig):
+    model_type = "own"
+
+
+class OwnModel(BertModel):
+    config_class = OwnConfig
+
+    def forward(self, *inputs, **options):
+        output = super().forward(*inputs, **options)
+        output["hidden_states"] = tuple(2 * states for states in output.hidden_states)
+        return output
+"""
+
+
+@pytest.fixture
+def own_code(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give the model's folder code of its own, which doubles the states and leaves a file `ran` behind."""
+    from transformers import dynamic_module_utils
+
+    config = json.loads((folder / "config.json").read_text("utf-8"))
+    config |= {"model_type": "own", "architectures": ["OwnModel"]}
+    config["auto_map"] = {"AutoConfig": "own.OwnConfig", "AutoModel": "own.OwnModel"}
+    (folder / "config.json").write_text(json.dumps(config), "utf-8")
+    (folder / "own.py").write_text(OWN_CODE.replace("__RAN__", repr(str(tmp_path / "ran"))), "utf-8")
+    monkeypatch.setattr(dynamic_module_utils, "HF_MODULES_CACHE", str(tmp_path / "modules"))
+    monkeypatch.setattr("sys.path", [*sys.path])
+    return folder
+
+
+@pytest.mark.parametrize("kind", ["bert"])
+@pytest.mark.parametrize("adapter", ["huggingface", "sentence-transformers"])
+def test_code_of_a_model_is_refused_unless_it_is_trusted(own_code: Path, tmp_path: Path, adapter: str) -> None:
+    with pytest.raises(ProbingError) as error:
+        find_encoder(f"{adapter}:{own_code}").load(CPU)
+    assert str(error.value) == (
+        f"encoder '{adapter}:{own_code}' needs code of its own to be run. Give --trust-remote-code if you trust it"
+    )
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("kind", ["bert"])
+def test_code_of_a_model_runs_if_it_is_trusted(own_code: Path, tmp_path: Path) -> None:
+    encoder = find_encoder(f"huggingface:{own_code}", EncoderOptions(trust_remote_code=True)).load(CPU)
+    assert (tmp_path / "ran").exists()
+    plain = BertModel.from_pretrained(own_code, config=BertConfig.from_pretrained(own_code))
+    with torch.no_grad():
+        ids = torch.tensor([number(own_code, list("abc"))])
+        expected = 2 * plain.eval()(ids).last_hidden_state[0].mean(0).numpy()
+    np.testing.assert_allclose(encoder.encode([list("abc")])[0, 0], expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["bert"])
+def test_other_code_of_a_model_is_another_version(own_code: Path) -> None:
+    options = EncoderOptions(trust_remote_code=True)
+    before = find_encoder(f"huggingface:{own_code}", options).version
+    code = own_code / "own.py"
+    code.write_text(code.read_text("utf-8").replace("2 * states", "3 * states"), "utf-8")
+    assert find_encoder(f"huggingface:{own_code}", options).version != before
+
+
+def test_a_model_spread_over_devices_gives_the_same_vectors(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("accelerate", reason="--device-map needs it")
+    recipe = find_encoder(f"huggingface:{folder}", EncoderOptions(device_map="auto", layer="all"))
+    plain = find_encoder(f"huggingface:{folder}", EncoderOptions(layer="all"))
+    assert recipe.settings == plain.settings  # where a model lies changes no vector
+    asked: list[Any] = []
+    load = AutoModel.from_pretrained
+    monkeypatch.setattr(
+        AutoModel, "from_pretrained", lambda *a, **k: asked.append(k.get("device_map")) or load(*a, **k)
+    )
+    spread = recipe.load(CPU)
+    assert asked == ["auto"]
+    np.testing.assert_allclose(spread.encode(SENTENCES), plain.load(CPU).encode(SENTENCES), atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["bert", "gpt2"])
+def test_weights_that_lie_elsewhere_are_fetched_when_they_are_needed(folder: Path) -> None:
+    accelerate = pytest.importorskip("accelerate", reason="--device-map needs it")
+    plain = find_encoder(f"huggingface:{folder}").load(CPU)
+    expected = plain.encode(SENTENCES)
+    model = accelerate.cpu_offload(plain.model, execution_device=CPU)
+    assert {parameter.device.type for parameter in model.parameters()} == {"meta"}
+    settings = ModelSettings(device_map="auto")
+    spread = HuggingFaceEncoder(model, plain.tokenizer, plain.layers, settings, CPU)
+    np.testing.assert_allclose(spread.encode(SENTENCES), expected, atol=1e-5)
+
+
+def test_devices_need_another_library(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transformers.integrations.accelerate.is_accelerate_available", lambda *version: False)
+    with pytest.raises(ProbingError, match="--device-map needs a library that is not installed: pip install accel"):
+        find_encoder(f"huggingface:{folder}", EncoderOptions(device_map="auto")).load(CPU)

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from probing.corpus.mini import ensure_embedded
-from probing.encoders.huggingface import make_recipe
+from probing.encoders.huggingface import find_end, make_recipe
 from probing.encoders.options import EncoderOptions
 from probing.encoders.pooling import POOL
 from probing.encoders.specification import find_encoder, find_recipes
@@ -198,3 +198,21 @@ def test_a_real_encoder_is_well_above_the_random_floor(task_file: Callable[..., 
     floors = {task: max(accuracy[task, "Random bag of words"], accuracy[task, "Majority"]) for task, _ in accuracy}
     too_low = [row for row, margin in MARGINS.items() if accuracy[row] < floors[row[0]] + margin]
     assert not too_low, accuracy
+
+
+@pytest.mark.parametrize(
+    ("start", "full", "end"),
+    [
+        (0, None, 4),  # a GPU: as many as there may be
+        (0, 6, 3),  # 3 sentences of 2 pieces are 6: the longer one waits
+        (0, 7, 4),  # not full yet
+        (3, 6, 5),  # the end of all
+    ],
+)
+def test_a_full_batch_ends_before_a_longer_sentence(start: int, full: int | None, end: int) -> None:
+    assert find_end([2, 2, 2, 5, 9], start, batch_size=4, full=full) == end
+
+
+def test_a_model_that_does_not_say_its_type_is_loaded_without_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    assert find_encoder(f"huggingface:{MODEL}").settings == {"pooling": "mean"}
+    assert "deprecated" not in caplog.text
