@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from probing import probes
-from probing.encoders import DotDict, as_matrix, check_classifier, make_params
+from probing.encoders import DotDict, as_matrix, check_params, make_params
 from probing.errors import ProbingError, unknown
 from probing.storage import check_path
 from probing.tasks import SPLITS, TASKS, Task, read_task_file
@@ -48,22 +48,23 @@ class SE:
         self.evaluation: ProbingEvaluation | None = None
         """The task that was evaluated last."""
 
-    def eval(self, name: str | list[str] | tuple[str, ...]) -> dict[str, Any]:
+    def eval(self, name: str | Iterable[str]) -> dict[str, Any]:
         """Return the scores of a task, or of each of several; of several, downstream tasks are left out."""
-        self._check_classifier()
+        self._check_params()
         if isinstance(name, str):
             self.results = self._evaluate(self._find_task(name))
             return self.results
-        kept = [item for item in name if item not in DOWNSTREAM]
-        tasks = {item: self._find_task(item) for item in kept or name}  # all names are checked before the first is run
-        if left_out := [item for item in name if item in DOWNSTREAM]:
+        names = list(name)
+        kept = [item for item in names if item not in DOWNSTREAM]
+        tasks = {item: self._find_task(item) for item in kept or names}  # all are checked before the first is run
+        if left_out := [item for item in names if item in DOWNSTREAM]:
             logger.warning("left out: %s. Only SentEval's probing tasks are here", ", ".join(left_out))
         self.results = {item: self._evaluate(task) for item, task in tasks.items()}
         return self.results
 
-    def _check_classifier(self) -> None:
-        """Refuse a classifier without a size; name keys that mean nothing."""
-        check_classifier(self.params.classifier)
+    def _check_params(self) -> None:
+        """Refuse params that cannot be used; name keys of the classifier that mean nothing."""
+        check_params(self.params)
         for key in self.params.classifier:
             if key not in CLASSIFIER_KEYS:
                 logger.warning("ignored: %s", unknown("key of params['classifier']", str(key), CLASSIFIER_KEYS))

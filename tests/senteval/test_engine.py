@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import random
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from probing import senteval
 from probing.errors import ProbingError
@@ -148,6 +150,7 @@ def test_a_task_that_is_not_here(task_path: str, name: Any, text: str) -> None:
     ("changes", "text"),
     [
         ({"classifier": {"optim": "adam"}}, "params['classifier'] must say how many hidden units there are"),
+        ({"classifier": {}}, "params['classifier'] must say how many hidden units there are"),
         (
             {"classifier": {"nhid": 0, "batch_size": 0}},
             "batch_size of SentEval's classifier must be a whole number from 1, not 0",
@@ -157,6 +160,13 @@ def test_a_task_that_is_not_here(task_path: str, name: Any, text: str) -> None:
             {"classifier": {"nhid": 50, "dropout": 1}},
             "dropout of SentEval's classifier must be at least 0 and below 1, not 1",
         ),
+        (
+            {"classifier": "LogReg"},
+            "params['classifier'] must say how many hidden units there are, e.g. {'nhid': 0}. Got",
+        ),
+        ({"batch_size": 0}, "params['batch_size'] must be a whole number from 1. Got 0"),
+        ({"batch_size": "64"}, "params['batch_size'] must be a whole number from 1. Got '64'"),
+        ({"seed": "a"}, "params['seed'] must be a whole number from 0. Got 'a'"),
         ({"task_path": None}, "params['task_path'] must be the folder of SentEval's data. It is not set"),
     ],
 )
@@ -193,18 +203,79 @@ def test_a_wrong_return_names_the_batch(task_path: str) -> None:
         senteval.engine.SE(make_params(task_path, batch_size=16), changing).eval("Length")
 
 
-def test_dotdict() -> None:
-    params = senteval.utils.dotdict({"a": 1})
-    params.b = 2
-    assert (params["b"], params.a, params.c, "c" in params) == (2, 1, None, False)
-    del params.b
-    assert params == {"a": 1}
-
-
 def test_downstream_tasks_of_a_list_are_left_out(task_path: str, caplog: pytest.LogCaptureFixture) -> None:
     results = senteval.engine.SE(make_params(task_path), batcher, prepare).eval(["STS14", "Length", "MR"])
     assert list(results) == ["Length"]
     assert caplog.messages == ["left out: STS14, MR. Only SentEval's probing tasks are here"]
+
+
+def test_names_may_come_from_any_iterable(task_path: str, caplog: pytest.LogCaptureFixture) -> None:
+    names = iter(["STS14", "Length"])
+    assert list(senteval.engine.SE(make_params(task_path), batcher, prepare).eval(names)) == ["Length"]
+    assert caplog.messages == ["left out: STS14. Only SentEval's probing tasks are here"]
+
+
+def test_params_that_change_after_the_engine_was_made_are_checked_again(task_path: str) -> None:
+    engine = senteval.engine.SE(make_params(task_path), batcher, prepare)
+    engine.params.batch_size = -1
+    with pytest.raises(ProbingError, match="must be a whole number from 1. Got -1"):
+        engine.eval("Length")
+
+
+EXAMPLE = """
+import io, json, logging, sys
+import numpy as np
+from probing import senteval
+
+def prepare(params, samples):
+    _, params.word2id = senteval.utils.create_dictionary(samples)
+    params.word_vec = {}
+    with io.open("words.vec", "r", encoding="utf-8") as f:
+        for line in f:
+            word, vec = line.split(" ", 1)
+            if word in params.word2id:
+                params.word_vec[word] = np.array(vec.split(), dtype=float)
+    params.wvec_dim = 4
+    return
+
+def batcher(params, batch):
+    batch = [sent if sent != [] else ["."] for sent in batch]
+    assert len(batch) <= params.batch_size == params["batch_size"] == 128
+    known = params.word_vec
+    found = [[known[word] for word in sent if word in known] or [np.zeros(params.wvec_dim)] for sent in batch]
+    return np.vstack([np.mean(vectors, 0) for vectors in found])
+
+params_senteval = {"task_path": "TASK_PATH", "usepytorch": True, "kfold": 5}
+params_senteval["classifier"] = {
+    "nhid": 0, "optim": "rmsprop", "batch_size": 128, "tenacity": 3, "epoch_size": 2
+}
+logging.basicConfig(format="%(asctime)s : %(message)s", level=logging.DEBUG)
+
+if __name__ == "__main__":
+    se = senteval.engine.SE(params_senteval, batcher, prepare)
+    json.dump(se.eval(["STS12", "MR", "SICKEntailment", "Length", "WordContent", "Tense"]), sys.stdout, skipkeys=True)
+"""
+
+
+def test_a_script_of_word_vectors_runs_from_top_to_bottom(task_path: str, tmp_path: Path) -> None:
+    """The form of SentEval's own examples: a logger, word vectors read in `prepare`, tasks of both kinds."""
+    words = {"NO": 1, "YES": 2, "a": 3, "b": 4, "c": 5}  # and none of d
+    lines = [
+        f"{word} {' '.join('1' if place == number else '0' for place in range(1, 5))}" for word, number in words.items()
+    ]
+    (tmp_path / "words.vec").write_text("\n".join(lines) + "\n")
+    (tmp_path / "example.py").write_text(EXAMPLE.replace("TASK_PATH", task_path))
+    done = subprocess.run(
+        [sys.executable, "example.py"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=300
+    )
+    results = json.loads(done.stdout)
+    assert list(results) == ["Length", "WordContent", "Tense"]
+    assert {tuple(scores) for scores in results.values()} == {("devacc", "acc", "ndev", "ntest")}
+    log = [line.partition(" : ")[2] for line in done.stderr.splitlines()]
+    assert log[0] == "left out: STS12, MR, SICKEntailment. Only SentEval's probing tasks are here"
+    assert log[1] == "***** (Probing) Transfer task : LENGTH classification *****"
+    assert sum(line.startswith("Training pytorch-MLP-nhid0-rmsprop-bs128") for line in log) == 3
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -278,12 +349,7 @@ def test_the_weight_decay_is_the_grids(task_path: str) -> None:
 
 def test_modules_can_be_imported_by_their_names() -> None:
     from probing.senteval.engine import SE
-    from probing.senteval.utils import cosine, create_dictionary, dotdict, get_optimizer
+    from probing.senteval.utils import dotdict
 
     assert SE is senteval.engine.SE is senteval.SE
     assert dotdict is senteval.utils.dotdict
-    words, numbers = create_dictionary([["b", "a"], ["a"]])
-    assert words == ["<s>", "</s>", "<p>", "a", "b"]
-    assert numbers["a"] == 3
-    assert cosine([1, 0], [1, 1]) == pytest.approx(0.5**0.5)
-    assert get_optimizer("sgd,lr=0.1") == (torch.optim.SGD, {"lr": 0.1})
