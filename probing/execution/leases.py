@@ -19,6 +19,7 @@ import stat
 import tempfile
 import threading
 import time
+from collections.abc import Collection
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -138,8 +139,7 @@ class Leases:
 
     def list_taken(self) -> set[str]:
         """Return the keys of all works that are leased."""
-        keys = {name.rpartition(".")[0] for name in self._list_names()}
-        return {key for key in keys if self.is_taken(key)}
+        return {key for key in self._list_keys() if self.is_taken(key)}
 
     def is_held(self, lease: Lease) -> bool:
         """Return whether the lease is still valid; it is not if another process believed that this one had died."""
@@ -151,8 +151,17 @@ class Leases:
         if self.is_held(lease):
             for _, path in sorted(self._list(lease.key).items()):
                 self._remove(path)
-        with suppress(OSError, ProbingError), Folder.open(self.folder.parent) as results:
-            os.rmdir(FOLDER, dir_fd=results.handle)  # only if it is empty
+        self._remove_folder()
+
+    def sweep(self, keep: Collection[str] = ()) -> None:
+        """Delete expired leases, except those of some works: a process may die after its record, before its release."""
+        for key in sorted(self._list_keys().difference(keep)):
+            paths = self._list(key).values()
+            if paths and all(self._read_owner(path) is not None and self._has_expired(path) for path in paths):
+                with suppress(ProbingError):  # this user may only read
+                    if isinstance(lease := self.take(key), Lease):
+                        self.release(lease)
+        self._remove_folder()
 
     def close(self) -> None:
         """Release all leases that this process holds."""
@@ -170,6 +179,9 @@ class Leases:
         with suppress(FileNotFoundError, PermissionError), self._open() as folder:
             return folder.list_names()
         return []
+
+    def _list_keys(self) -> set[str]:
+        return {name.rpartition(".")[0] for name in self._list_names()}
 
     def _list(self, key: str) -> dict[int, Path]:
         """Return the files of a work's leases by number."""
@@ -195,6 +207,10 @@ class Leases:
     def _remove(self, path: Path) -> None:
         with suppress(FileNotFoundError), self._open() as folder:
             folder.remove(path.name)
+
+    def _remove_folder(self) -> None:
+        with suppress(OSError, ProbingError), Folder.open(self.folder.parent) as results:
+            os.rmdir(FOLDER, dir_fd=results.handle)  # only if it is empty
 
     def _has_expired(self, path: Path) -> bool:
         """Return whether a lease has expired; a file that is no lease counts as expired, and is named once."""

@@ -73,8 +73,10 @@ def execute(
         closing(Leases.of(store.folder)) as leases,
         backend.open(run_work, len(waiting), display.update) as slots,
     ):
+        leases.sweep(keep={item.key for item in waiting})
         _discard_finished(store, waiting, leases)
         yield from _Execution(store, slots, display, leases, list(waiting)).run()
+        leases.sweep()
 
 
 def _discard_finished(store: Store, waiting: Iterable[Waiting[Any]], leases: Leases) -> None:

@@ -13,15 +13,27 @@ from typing import Any
 
 import numpy as np
 import torch
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from probing import __version__
 from probing.display import Status
 from probing.errors import ProbingError
-from probing.experiments.description_length import Stage, describe_labels
+from probing.experiments.description_length import Stage, count_coding_work, describe_labels
 from probing.experiments.fitting import FittedModel, Job, Method, Probed
 from probing.results import CellIdentity, Counts, Record, Scores, Timing
-from probing.tasks import SPLITS, IndexedTask, Integers, Subset, Subsets, Task, load_task, randomise_labels, take_splits
+from probing.tasks import (
+    SPLITS,
+    IndexedTask,
+    Integers,
+    Subset,
+    Subsets,
+    Task,
+    draw_sentences,
+    label_words,
+    load_task,
+    randomise_labels,
+    take_splits,
+)
 from probing.training import (
     Checkpoint,
     Epoch,
@@ -33,6 +45,10 @@ from probing.training import (
 )
 
 WHOLE = Stage()
+SEEDS_APART = 1000
+"""Distance of the seeds of a cell's trainings: the next whole number would be the seed of another cell."""
+SUBSETS = {"random-labels": randomise_labels, "word-labels": label_words}
+"""Function that makes the subsets of each measure that does not take the task file's own labels."""
 NARROW = 64
 """Largest model_dim for which a cell takes one thread: so small a step hardly gains from a second one."""
 
@@ -46,11 +62,13 @@ class Cell:
     path: Path
     """The task file."""
     method: Method
+    variant: str = ""
+    """Settings that tell the cell from others of its run; empty unless it is part of a sweep."""
 
     @property
     def name(self) -> str:
         """Name of the cell in messages."""
-        return self.identity.title
+        return f"{self.identity.title} ({self.variant})" if self.variant else self.identity.title
 
     @property
     def key(self) -> str:
@@ -68,7 +86,19 @@ class Cell:
 
     def count_training(self) -> int:
         """Return the number of training sentences."""
-        return len(load_task(self.path).splits["tr"])
+        return self.method.sentences or len(load_task(self.path).splits["tr"])
+
+    def count_work(self, sentences: int) -> float:
+        """Return a number that is proportional to the time of this cell, if it had so many training sentences."""
+        if self.identity.measure == "description-length":
+            return count_coding_work(sentences, self.method.count_work)
+        return self.method.count_work(sentences)
+
+    @property
+    def training_seeds(self) -> list[int]:
+        """Seeds of the trainings that the cell may take; a later one is used only if those before it failed."""
+        retries = self.method.retries if self.identity.measure == "accuracy" else 0
+        return [self.identity.seed + SEEDS_APART * number for number in range(retries + 1)]
 
     def files(self) -> dict[str, Path]:
         """Return the files that the cell reads, by their roles."""
@@ -138,7 +168,7 @@ def _score(
     stopwatch: Stopwatch,
     checkpoints: Path | None,
 ) -> tuple[Scores, int]:
-    identity, task = cell.identity, load_task(cell.path)
+    identity, (task, rows) = cell.identity, load_training(cell)
     if task.sha256 != identity.data.sha256:
         raise ProbingError(f"{cell.path}: the file changed while the run went on. Start the run again")
     if not isinstance(cell.method, Probed) and cell.method.find().version != identity.model.version:
@@ -146,11 +176,11 @@ def _score(
     if device.type == "cuda":
         torch.use_deterministic_algorithms(True, warn_only=True)
     tokens = 0
-    subsets = randomise_labels(task) if identity.measure == "random-labels" else take_splits(task)
+    subsets = SUBSETS.get(identity.measure, take_splits)(task, rows)
 
-    def fit(train: Subset, stage: Stage = WHOLE) -> FittedModel:
+    def fit(train: Subset, stage: Stage = WHOLE, seed: int = identity.seed) -> FittedModel:
         nonlocal tokens
-        torch.manual_seed(identity.seed)
+        torch.manual_seed(seed)
         before = tokens
 
         def report(progress: Progress) -> None:
@@ -168,7 +198,7 @@ def _score(
             checkpoints,
             key=cell.key,
             device=device,
-            name=f"training-{stage.number}",
+            name=f"training-{stage.number}" if seed == identity.seed else f"training-{stage.number}-seed{seed}",
             stopwatch=stopwatch,
             on_note=lambda text: on_status(Status(work=cell.name, note=text)),
             on_news=lambda text: on_status(Status(work=cell.name, news=text)),
@@ -177,7 +207,7 @@ def _score(
             name=identity.task,
             task=task,
             subsets={**subsets, "tr": train},
-            seed=identity.seed,
+            seed=seed,
             device=device,
             on_progress=report,
             checkpoint=checkpoint,
@@ -187,10 +217,51 @@ def _score(
         return fitted
 
     if identity.measure != "description-length":
-        return _make_scores(task, subsets, fit(subsets["tr"])), tokens
-    coded = describe_labels(subsets["tr"], subsets["va"], num_classes=len(task.labels), fit=fit)
+
+        def score(seed: int) -> Scores:
+            return _make_scores(task, subsets, fit(subsets["tr"], seed=seed))
+
+        return _try_seeds(cell, score, on_status), tokens
+    coded = describe_labels(
+        subsets["tr"], subsets["va"], num_classes=len(task.labels), fit=fit, count_work=cell.method.count_work
+    )
     scores = _make_scores(task, {**subsets, "tr": coded.subset}, coded.model)
     return structs.replace(scores, description=coded.description), tokens
+
+
+def load_training(cell: Cell) -> tuple[IndexedTask, Integers | None]:
+    """Return the task with the words of its training sentences, and their numbers if they are not all."""
+    task = load_task(cell.path)
+    rows = draw_sentences(task, cell.method.sentences)
+    return (task, None) if rows is None else (task.restrict(rows), rows)
+
+
+def _try_seeds(cell: Cell, score: Callable[[int], Scores], on_status: Callable[[Status], None]) -> Scores:
+    """Return the scores of the first training that leaves chance, or of the last one that there may be."""
+    *others, last = cell.training_seeds
+    failed: list[int] = []
+    for seed in others:
+        try:
+            scores = score(seed)
+        except NonFiniteLossError as problem:
+            reason = str(problem)
+        else:
+            if not scores.is_at_chance:
+                return _name_failed(scores, failed)
+            reason = describe_chance(scores)
+        failed.append(seed)
+        note = f"seed {seed}: {reason}. It is started again with seed {seed + SEEDS_APART}"
+        on_status(Status(work=cell.name, note=f"{cell.name}, {note}"))
+    return _name_failed(score(last), failed)
+
+
+def _name_failed(scores: Scores, seeds: list[int]) -> Scores:
+    return structs.replace(scores, failed_seeds=seeds) if seeds else scores
+
+
+def describe_chance(scores: Scores) -> str:
+    """Return in words that a training never left chance."""
+    return f"never left chance (dev {scores.dev_accuracy:.2f}, most frequent label {scores.dev_majority:.2f})"
 
 
 def describe_progress(progress: Progress, stage: Stage, tokens_per_second: float) -> str:
@@ -218,6 +289,7 @@ def _make_scores(task: IndexedTask, subsets: Subsets, fitted: FittedModel) -> Sc
         gold=gold.tolist(),
         predictions=predictions.tolist(),
         configurations=fitted.configurations,
+        averaged=fitted.outcome.averaged if fitted.outcome.averaged > 1 else UNSET,
     )
 
 

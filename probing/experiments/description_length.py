@@ -3,7 +3,9 @@
 The training labels are sent piece by piece to a receiver who has the sentences: the first piece in the uniform code,
 each next one in the code of a model that was trained on all pieces before. The fewer bits in all, the more easily the
 labels are learned from the model's vectors. Pieces are cut from one fixed random order, because files may be sorted.
-Every piece is trained with the same settings as the model of the accuracy, and stopped early on dev.
+Every piece is trained with the same settings as the model of the accuracy, and stopped early on dev. A small piece has
+enough steps, too: an epoch has a smallest number of them, `training.min_epoch_steps` of a model that is trained and
+`min_steps` of a probe on vectors, and the warm-up is a share of the steps that are planned for the piece.
 
 A model that was stopped by its dev *accuracy* can be far too certain, above all when a small piece lacks a class. Its
 scores are therefore multiplied by a factor between 0 (the uniform code) and 1 that fits dev best: temperature scaling
@@ -49,9 +51,9 @@ class Stage:
     number: int = 1
     total: int = 1
     done: float = 0.0
-    """Share of the whole cell's sentences that earlier trainings have taken."""
+    """Share of the whole cell's work that earlier trainings were."""
     share: float = 1.0
-    """Share of the whole cell's sentences that this training takes."""
+    """Share of the whole cell's work that this training is."""
 
     def __str__(self) -> str:
         return "" if self.total == 1 else f"piece {self.number}/{self.total}"
@@ -72,15 +74,20 @@ def cut_pieces(size: int) -> list[int]:
 
 
 def describe_labels(
-    train: Subset, dev: Subset, *, num_classes: int, fit: Callable[[Subset, Stage], AnyScorer]
+    train: Subset,
+    dev: Subset,
+    *,
+    num_classes: int,
+    fit: Callable[[Subset, Stage], AnyScorer],
+    count_work: Callable[[int], float] = float,
 ) -> Coded[AnyScorer]:
-    """Code the training labels; `fit` trains on a subset of them."""
+    """Code the training labels; `fit` trains on a subset of them, `count_work` tells the work from the size of one."""
     ends = cut_pieces(len(train))
     if len(ends) < 2:
         raise ProbingError(f"a description length needs at least 2 training sentences. Got {len(train)}")
     shuffled = train.take(np.random.default_rng(SEED).permutation(len(train)))
     pieces = [{"trained": 0, "coded": ends[0], "bits": ends[0] * math.log2(num_classes)}]
-    for stage, (start, end) in zip(_plan_stages(ends), pairwise(ends), strict=True):
+    for stage, (start, end) in zip(_plan_stages(ends, count_work), pairwise(ends), strict=True):
         learned, coded = shuffled.take(np.arange(start)), shuffled.take(np.arange(start, end))
         model = fit(learned, stage)
         factor = soften(
@@ -118,8 +125,13 @@ def soften(scores: Tensor, labels: Tensor) -> float:
     return min((0.0, float(found.x), 1.0), key=lambda factor: count_bits(scores, labels, factor))
 
 
-def _plan_stages(ends: Sequence[int]) -> list[Stage]:
+def count_coding_work(size: int, count_work: Callable[[int], float]) -> float:
+    """Return the work of all trainings that code the labels of a training split."""
+    return sum(count_work(end) for end in cut_pieces(size)[:-1])
+
+
+def _plan_stages(ends: Sequence[int], count_work: Callable[[int], float]) -> list[Stage]:
     """Return a training for each piece except the last, on which nothing is trained."""
-    sizes = ends[:-1]
-    done = np.cumsum([0, *sizes]) / sum(sizes)
-    return [Stage(number, len(sizes), done[number - 1], size / sum(sizes)) for number, size in enumerate(sizes, 1)]
+    works = [count_work(end) for end in ends[:-1]]
+    done = np.cumsum([0, *works]) / sum(works)
+    return [Stage(number, len(works), done[number - 1], work / sum(works)) for number, work in enumerate(works, 1)]

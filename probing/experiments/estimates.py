@@ -13,7 +13,6 @@ from statistics import fmean
 from typing import Any, Protocol, TypeVar
 
 import torch
-from tabulate import tabulate
 
 from probing.display import Status, format_seconds
 from probing.errors import escape_rows
@@ -44,6 +43,9 @@ class PlannedCell(Protocol):
 
     def count_training(self) -> int:
         """Return the number of training sentences."""
+
+    def count_work(self, sentences: int) -> float:
+        """Return a number that is proportional to the time of this cell, if it had so many training sentences."""
 
 
 AnyCell = TypeVar("AnyCell", bound=PlannedCell)
@@ -77,6 +79,8 @@ class RunPlan:
 
     def text(self) -> str:
         """Return the plan as a table, with the summary below."""
+        from tabulate import tabulate  # a run that is not only planned prints no table
+
         headers = ["cell", "state", "estimate", "judged by"]
         rows = [
             (item.cell, item.state, "" if item.seconds is None else format_seconds(item.seconds), item.judged_by or "")
@@ -149,8 +153,8 @@ def _judge(cell: PlannedCell, alike: Sequence[Record]) -> tuple[float | None, st
     if same:
         return fmean(result.timing.seconds for result in same), _count(same, "this task")
     if alike:
-        per_sentence = fmean(result.timing.seconds / _count_training(result) for result in alike)
-        return per_sentence * cell.count_training(), _count(alike, "other tasks, by their size")
+        rate = fmean(result.timing.seconds / cell.count_work(_count_training(result)) for result in alike)
+        return rate * cell.count_work(cell.count_training()), _count(alike, "other tasks, by their size")
     return None, None
 
 
@@ -158,7 +162,7 @@ def _scale(cell: PlannedCell, seconds: float | None, sentences: int) -> tuple[fl
     """Return the seconds of a cell from those of a trial on other data."""
     if seconds is None:
         return None, None
-    return seconds * cell.count_training() / sentences, TRIAL
+    return seconds * cell.count_work(cell.count_training()) / cell.count_work(sentences), TRIAL
 
 
 def try_out(cell: AnyCell, run_cell: RunWork[Any], device: torch.device, threads: int) -> float:
@@ -197,4 +201,6 @@ def _count_training(result: Record) -> int:
     if result.translation is not None:
         return max(1, result.translation.pairs.train)
     assert result.scores is not None
+    if result.scores.description is not None:
+        return max(1, round(sum(piece["coded"] for piece in result.scores.description.pieces)))
     return max(1, sum(counts.train for counts in result.scores.classes.values()))

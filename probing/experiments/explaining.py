@@ -18,15 +18,16 @@ from torch import Tensor, nn
 
 from probing.display import Display
 from probing.errors import ProbingError
-from probing.experiments.cells import Cell, limit_threads
+from probing.experiments.cells import Cell, limit_threads, load_training
 from probing.experiments.fitting import FittedModel, Job
 from probing.experiments.options import Experiment, Place
 from probing.experiments.planning import plan_cells
+from probing.experiments.routing_summary import RoutedLayer, summarise_routing
 from probing.experiments.running import writable
 from probing.model import LayerView, attentions, inspect_sentence, masked_head
 from probing.results import EXPLANATION_ENDING, read_record
 from probing.storage import cache_folder, make_name, to_json, write_atomically
-from probing.tasks import MAX_TOKENS, UNKNOWN, IndexedTask, PackedSplit, load_task, take_splits
+from probing.tasks import MAX_TOKENS, UNKNOWN, IndexedTask, Integers, PackedSplit, take_splits
 from probing.training import Checkpoint, compute_accuracy, predict
 
 DIGITS = 4
@@ -71,6 +72,8 @@ class Explanation:
     test_accuracy: float
     sentences: list[ExplainedSentence]
     masking: list[MaskedHead]
+    routing: list[RoutedLayer] = dataclasses.field(default_factory=list)
+    """What the routing of each routed layer does on the whole."""
 
     def save(self, folder: Path) -> Path:
         """Write the explanation beside the records."""
@@ -177,8 +180,8 @@ def _split_sentence(text: str) -> list[str]:
 def _explain_cell(
     cell: Cell, texts: Sequence[list[str]], *, count: int, groups: int, device: torch.device, display: Display
 ) -> Explanation:
-    task = load_task(cell.path)
-    fitted = _fit(cell, task, device, display)
+    task, rows = load_training(cell)
+    fitted = _fit(cell, task, rows, device, display)
     model, test = fitted.model, task.limit("te", fitted.vocabulary_size)
     if model is None or not attentions(model):
         raise ProbingError(
@@ -204,12 +207,15 @@ def _explain_cell(
             for tokens, gold in wanted
         ],
         masking=masking,
+        routing=summarise_routing(model, test, device),
     )
 
 
-def _fit(cell: Cell, task: IndexedTask, device: torch.device, display: Display) -> FittedModel:
+def _fit(cell: Cell, task: IndexedTask, rows: Integers | None, device: torch.device, display: Display) -> FittedModel:
     """Train the cell's model as a run does; the checkpoint of its last epoch is kept, and found the next time."""
     limit_threads(cell.identity)
+    if cell.method.retries:
+        display.say(f"{cell.name}: the training with seed {cell.identity.seed} is explained, without retries")
     torch.manual_seed(cell.identity.seed)
     checkpoint = Checkpoint(
         cache_folder("explained") / cell.key, key=cell.key, device=device, on_note=display.warn, on_news=display.say
@@ -218,7 +224,7 @@ def _fit(cell: Cell, task: IndexedTask, device: torch.device, display: Display) 
         job = Job(
             name=cell.task.name,
             task=task,
-            subsets=take_splits(task),
+            subsets=take_splits(task, rows),
             seed=cell.identity.seed,
             device=device,
             on_progress=lambda progress: on_epoch(progress.epoch - 1),

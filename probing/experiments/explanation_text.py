@@ -13,6 +13,12 @@ from probing.experiments.explaining import ExplainedSentence, Explanation
 BARS = "▁▂▃▄▅▆▇█"
 UNKNOWN_MEANS = "word?: a word that the model has not seen in training; to it, all of them are one and the same."
 """Legend of the question marks."""
+ROUTING_MEANS = (
+    "Routing over some test sentences. Effective heads: exp of the entropy of the heads' shares in a capsule, by "
+    "iteration.\nSpread: standard deviation of a capsule's activation over tokens, relative to the mean activation."
+)
+"""Title of the table of routed layers."""
+ROUTING_COLUMNS = ("effective heads", "activation", "spread")
 
 
 def render(explanations: Sequence[Explanation]) -> str:
@@ -24,7 +30,7 @@ def render(explanations: Sequence[Explanation]) -> str:
         parts += [_render_sentence(sentence) for sentence in each.sentences]
     if any(any(sentence.unknown) for each in explanations for sentence in each.sentences):
         parts.append(UNKNOWN_MEANS)
-    return "\n\n".join([*parts, *_render_masking(explanations)])
+    return "\n\n".join([*parts, *_render_routing(explanations), *_render_masking(explanations)])
 
 
 def _render_sentence(sentence: ExplainedSentence) -> str:
@@ -52,7 +58,11 @@ def _render_sentence(sentence: ExplainedSentence) -> str:
 
 
 def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    return f"{title}\n{tabulate(escape_rows(rows), escape_rows([['', *heads]])[0], disable_numparse=True)}"
+    return f"{title}\n{_tabulate(['', *heads], rows)}"
+
+
+def _tabulate(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return tabulate(escape_rows(rows), escape_rows([list(header)])[0], disable_numparse=True)
 
 
 def _strongest(weights: Sequence[float], tokens: Sequence[str]) -> str:
@@ -66,6 +76,21 @@ def _moves(shares: Sequence[Any], place: int, head: int) -> str:
     means = [sum(iteration[place][head]) / len(groups) for iteration in shares]
     bars = "".join(BARS[min(len(BARS) - 1, int(share * len(BARS)))] for share in groups)
     return f"{'→'.join(f'{100 * mean:.0f}' for mean in means)} {bars}"
+
+
+def _render_routing(explanations: Sequence[Explanation]) -> list[str]:
+    """Return one table of all routed layers."""
+    rows = [
+        [
+            f"{each.task}, {each.model}, layer {one.layer}",
+            " → ".join(f"{heads:.2f}" for heads in one.effective_heads) + f" of {one.heads}",
+            "" if one.activation is None else f"{one.activation:.3f}",
+            "" if one.spread is None else f"{one.spread:.1%}",
+        ]
+        for each in explanations
+        for one in each.routing
+    ]
+    return [f"{ROUTING_MEANS}\n{_tabulate(['', *ROUTING_COLUMNS], rows)}"] if rows else []
 
 
 def _render_masking(explanations: Sequence[Explanation]) -> list[str]:

@@ -19,7 +19,16 @@ from probing.model import Classifier, build_classifier
 from probing.probes import LARGEST, Vectors, describe_candidates, get_probe
 from probing.registry import AGGREGATORS, Found
 from probing.tasks import SPLITS, IndexedTask, Integers, PackedSplit, Subset, Subsets
-from probing.training import Checkpoint, Classification, Progress, TrainingOutcome, encode_once, score_batches, train
+from probing.training import (
+    Checkpoint,
+    Classification,
+    Progress,
+    Schedule,
+    TrainingOutcome,
+    encode_once,
+    score_batches,
+    train,
+)
 
 Layer = int | str | None
 """A layer of an encoder, the learned mix of all, or None for an encoder without layers."""
@@ -79,6 +88,21 @@ class Trained:
     """Whether only the head is trained."""
 
     @property
+    def sentences(self) -> int:
+        """Number of training sentences; 0 means all."""
+        return self.config.training.sentences
+
+    @property
+    def retries(self) -> int:
+        """How often a training that never leaves chance is started again."""
+        return self.config.training.retries
+
+    def count_work(self, sentences: int) -> int:
+        """Return how many sentences are trained on, repetitions included, if all epochs are needed."""
+        training = self.config.training
+        return training.max_epochs * training.count_passes(sentences) * sentences
+
+    @property
     def settings(self) -> dict[str, dict[str, Any]]:
         """Settings by section, for the cell's identity."""
         return self.config.as_dict()
@@ -115,6 +139,21 @@ class FineTuned:
     config: Config
     untrained: bool = False
     """Whether only the head is trained."""
+
+    @property
+    def sentences(self) -> int:
+        """Number of training sentences; 0 means all."""
+        return self.config.training.sentences
+
+    @property
+    def retries(self) -> int:
+        """How often a training that never leaves chance is started again."""
+        return self.config.training.retries
+
+    def count_work(self, sentences: int) -> int:
+        """Return how many sentences are trained on, repetitions included, if all epochs are needed."""
+        training = self.config.training
+        return training.max_epochs * training.count_passes(sentences) * sentences
 
     @property
     def settings(self) -> dict[str, dict[str, Any]]:
@@ -157,6 +196,18 @@ class Probed:
     probe: str
     vectors: VectorEntry
     layer: Layer
+    sentences: int = 0
+    """Number of training sentences; 0 means all."""
+
+    @property
+    def retries(self) -> int:
+        """A grid of probes is never started again."""
+        return 0
+
+    def count_work(self, sentences: int) -> int:
+        """Return how many sentences are trained on, repetitions included, if all epochs are needed."""
+        probe = get_probe(self.probe)
+        return probe.max_epochs * probe.count_passes(sentences) * sentences
 
     @property
     def settings(self) -> dict[str, dict[str, Any]]:
@@ -168,7 +219,9 @@ class Probed:
         scaling: dict[str, Any] = {"standardise": probe.standardise}
         if probe.standardise:
             scaling["largest"] = LARGEST
-        return {"encoder": encoder, "probe": {"probe": probe.name, **scaling}}
+        settings = {"encoder": encoder, "probe": {"probe": probe.name, **scaling}}
+        # Nothing else of the training's settings concerns a probe, and all sentences are the rule.
+        return settings | ({"training": {"sentences": self.sentences}} if self.sentences else {})
 
     @property
     def _layers(self) -> list[int | None]:
@@ -263,15 +316,34 @@ def _train(build: Callable[[int], Classifier], method: Trained | FineTuned, job:
 def _fit(
     model: nn.Module, train_split: PackedSplit, dev_split: PackedSplit, settings: TrainingConfig, job: Job
 ) -> TrainingOutcome:
-    objective = Classification(model, train_split, dev_split, job.device, settings.batch_size)
+    objective = Classification(
+        model,
+        train_split,
+        dev_split,
+        job.device,
+        settings.batch_size,
+        word_dropout=settings.word_dropout,
+        label_smoothing=settings.label_smoothing,
+    )
     return train(
         model,
         objective,
         settings,
         seed=job.seed,
         device=job.device,
+        schedule=make_schedule(settings, len(train_split)),
         on_progress=job.on_progress,
         checkpoint=job.checkpoint,
+    )
+
+
+def make_schedule(settings: TrainingConfig, sentences: int) -> Schedule:
+    """Return the schedule of a training on a number of sentences."""
+    return Schedule(
+        warmup_steps=max(1, round(settings.warmup * settings.count_steps(sentences))),
+        passes=settings.count_passes(sentences),
+        average=settings.average,
+        weight_decay=settings.weight_decay,
     )
 
 
@@ -285,6 +357,7 @@ def _fit_head(
         job.report_sentences(dataclasses.replace(progress, frozen=True))
 
     job.checkpoint.restore_threads()  # another number of threads could change the vectors' last digits
+    settings = dataclasses.replace(settings, word_dropout=0.0)  # a sentence is one number here, not words
     numbered, (train_split, dev_split) = encode_once(model, [train_split, dev_split], job.device, report_encoding)
     outcome = _fit(numbered, train_split, dev_split, settings, dataclasses.replace(job, on_progress=report))
     return dataclasses.replace(outcome, tokens=job.count_tokens(outcome.tokens))

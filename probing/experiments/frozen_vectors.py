@@ -66,6 +66,17 @@ class FrozenVectors:
             self._provide_group(list(group.values()))
             self._ready |= group.keys()
 
+    def recheck(self, cells: Iterable[Cell]) -> None:
+        """Check vectors of finished cells: those of one task for each of the user's encoders that tells no version."""
+        chosen: dict[int, Cell] = {}
+        ready = {id(self.recipes[folder]) for folder in self._ready}
+        for cell in cells:
+            if isinstance(cell.method, Probed) and cell.method.vectors.is_complete:
+                recipe = self.recipes[cell.method.vectors.folder]
+                if recipe.reads is not None and not recipe.tells_version and id(recipe) not in ready:
+                    chosen.setdefault(id(recipe), cell)
+        self.provide(chosen.values())
+
     def _provide_group(self, group: Sequence[tuple[Recipe, Cell, VectorEntry]]) -> None:
         """Make the vectors of one encoder ready, task by task."""
         recipe = group[0][0]

@@ -42,6 +42,7 @@ def choose_measures(options: ModelOptions) -> list[Measure]:
     measures: dict[Measure, bool] = {
         "accuracy": True,
         "random-labels": "random-labels" in options.controls,
+        "word-labels": "word-labels" in options.controls,
         "description-length": options.mdl,
     }
     return [measure for measure, wanted in measures.items() if wanted]
@@ -111,7 +112,8 @@ def _probed(recipe: Recipe, probe: str, dtype: str) -> Iterator[TestedModel]:
 
     def make_model(identity: ModelIdentity, layer: Layer, find_recipe: Callable[[int], Recipe]) -> TestedModel:
         def method(task: IndexedTask, config: Config, seed: int) -> Probed:
-            return Probed(probe, VectorEntry.build(find_recipe(seed), task, dtype), layer)
+            entry = VectorEntry.build(find_recipe(seed), task, dtype)
+            return Probed(probe, entry, layer, config.training.sentences)
 
         return TestedModel(identity, method, find_recipe)
 

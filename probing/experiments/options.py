@@ -64,6 +64,8 @@ class SettingOptions:
     config_file: Path | None = None
     settings: Sequence[str] = ()
     """Changes of the form section.key=value."""
+    variants: Sequence[Sequence[str]] = ((),)
+    """Further changes, one set after the other: a sweep has several, and every cell for each."""
     seeds: Sequence[int] = (0,)
 
     def __post_init__(self) -> None:

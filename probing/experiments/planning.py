@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -19,8 +20,8 @@ from probing.experiments.fitting import Probed
 from probing.experiments.models import TestedModel, choose_measures, choose_models
 from probing.experiments.options import DataOptions, Experiment
 from probing.results import CellIdentity, DataIdentity
-from probing.tasks import IndexedTask, Task, load_task
-from probing.training import pick_device
+from probing.tasks import IndexedTask, Task, draw_sentences, load_task
+from probing.training import pick_device, settle_precision
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +55,20 @@ def plan_cells(experiment: Experiment, device: str, display: Display) -> Planned
     recipes: dict[Path, Recipe] = {}
     for source in _choose_sources(experiment.data):
         preset = settings.preset or source.preset
-        config = resolve_config(preset, config_file=settings.config_file, settings=settings.settings)
+        configs = [
+            (resolve_config(preset, config_file=settings.config_file, settings=(*settings.settings, *changes)), changes)
+            for changes in settings.variants
+        ]
         loaded = {task: _load(path, display) for task, path in source.files.items()}
+        configs = [(settle_precision(config, chosen_device), changes) for config, changes in configs]
+        for data, (config, _) in itertools.product(loaded.values(), configs):
+            draw_sentences(data, config.training.sentences)  # too many are an error before anything is run
         display.say(f"data: {source.name} ({source.reason}); preset: {preset}; device: {chosen_device}")
         covered = _choose_covered(models, list(loaded), experiment.data, display)
         for task, data in loaded.items():
             data_identity = _identify_data(source, task, data, display)
-            for measure, model, seed in itertools.product(measures, models, dict.fromkeys(seeds)):
+            kinds = itertools.product(configs, measures, models, dict.fromkeys(seeds))
+            for (config, changes), measure, model, seed in kinds:
                 if task.name not in covered[model.identity.name]:
                     continue
                 method = model.method(data, config, seed)
@@ -74,11 +82,26 @@ def plan_cells(experiment: Experiment, device: str, display: Display) -> Planned
                     settings=method.settings,
                     measure=measure,
                 )
-                cells.append(Cell(identity=identity, task=task, path=source.files[task], method=method))
+                variant = _describe_variant(changes, method.settings)
+                path = source.files[task]
+                cells.append(Cell(identity=identity, task=task, path=path, method=method, variant=variant))
                 if model.recipe is not None and isinstance(method, Probed):
                     recipes[method.vectors.folder] = model.recipe(seed)
-    cells.sort(key=lambda cell: seeds.index(cell.identity.seed))
-    return PlannedCells(cells, recipes, chosen_device)
+    # A setting that does not concern a model makes the same cell several times.
+    distinct = list({(cell.path, cell.key): cell for cell in reversed(cells)}.values())[::-1]
+    distinct.sort(key=lambda cell: seeds.index(cell.identity.seed))
+    return PlannedCells(distinct, recipes, chosen_device)
+
+
+def _describe_variant(changes: Sequence[str], settings: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return those of a sweep's settings that concern a model, without their sections."""
+    parts = []
+    for change in changes:
+        name, _, value = change.partition("=")
+        section, _, key = name.partition(".")
+        if key in settings.get(section, {}):
+            parts.append(f"{key}={value}")
+    return ", ".join(parts)
 
 
 def _choose_covered(

@@ -30,7 +30,7 @@ from probing.execution import (
     execute,
     find_waiting,
 )
-from probing.experiments.cells import Cell, run_cell
+from probing.experiments.cells import Cell, describe_chance, run_cell
 from probing.experiments.cleanup import sweep_leftovers
 from probing.experiments.estimates import RunPlan, make_plan, try_out
 from probing.experiments.fitting import Probed, Trained
@@ -79,6 +79,7 @@ def run(experiment: Experiment, place: Place, display: Display) -> Summary:
         sweep_before(place.results, display)
         rename_models(cells, ready.store)
         vectors.provide(item.work for item in ready.waiting)
+        vectors.recheck(cells)
         return execute_cells(ready, run_cell, display, describe_record, _describe_routing)
 
 
@@ -244,7 +245,9 @@ def describe_record(record: Record) -> str:
     scores = record.scores
     if (coded := scores.description) is not None:
         return f"compression {coded.compression:.2f}, {coded.bits / 1000:.2f} kbit, {took}"
+    stuck = f"; {describe_chance(scores)}" if record.never_left_chance else ""
     return (
         f"test {scores.test_accuracy:.2f} (majority {scores.majority_accuracy:.2f}), dev {scores.dev_accuracy:.2f} "
         f"in epoch {scores.best_epoch} of {len(scores.curve)}, {took}, {record.timing.tokens_per_second:,.0f} tokens/s"
+        f"{stuck}"
     )

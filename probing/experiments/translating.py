@@ -35,7 +35,7 @@ from probing.experiments.translation_cells import TranslatorCell, run_translatio
 from probing.registry import AGGREGATORS, COMPARED
 from probing.results import CellIdentity, DataIdentity, ModelIdentity, Record
 from probing.storage import resolve_path
-from probing.training import Ranks, joining, pick_device
+from probing.training import Ranks, joining, pick_device, settle_precision
 from probing.translation.parallel_files import ParallelFiles, find_parallel_files, name_parallel_files
 from probing.translation.settings import ATTENTIONS, AttentionKind, TranslationConfig, resolve_translation_config
 
@@ -134,7 +134,7 @@ def _prepare(
     check_place(place)
     with display.measuring("reading the text, percent") as tell_share:
         corpus = _find_text(experiment.text, tell_share)
-    cells = take_shard(plan_translation_cells(experiment, corpus, processes=processes), place.shard)
+    cells = take_shard(plan_translation_cells(experiment, corpus, device, processes=processes), place.shard)
     presets = ", ".join(dict.fromkeys(cell.identity.preset for cell in cells))
     languages = f"{corpus.source_language}-{corpus.target_language}"
     display.say(f"data: {corpus.name} ({languages}); preset: {presets}; device: {device}")
@@ -184,7 +184,7 @@ def _find_embedded(options: TextOptions, on_share: Callable[[float], None]) -> P
 
 
 def plan_translation_cells(
-    experiment: TranslationExperiment, corpus: ParallelFiles, *, processes: int = 1
+    experiment: TranslationExperiment, corpus: ParallelFiles, device: torch.device, *, processes: int = 1
 ) -> list[TranslatorCell]:
     """Return a cell for each preset, model and seed, seed by seed; several processes make larger batches together."""
     data = DataIdentity(
@@ -196,6 +196,7 @@ def plan_translation_cells(
     settings = experiment.settings
     for seed, preset in itertools.product(dict.fromkeys(settings.seeds), _choose_presets(experiment)):
         config = resolve_translation_config(preset, config_file=settings.config_file, settings=settings.settings)
+        config = settle_precision(config, device)
         for variant in choose_variants(experiment, config):
             cell = _make_cell(variant, config, preset, seed, corpus, data, processes)
             cells.setdefault(cell.key, cell)

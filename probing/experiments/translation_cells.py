@@ -15,7 +15,6 @@ from probing.display import Status
 from probing.errors import ProbingError
 from probing.experiments.cells import describe_place, limit_threads, tell_time
 from probing.experiments.fitting import find_plugin, move_plugin
-from probing.model import OneDnnProducts
 from probing.registry import AGGREGATORS
 from probing.results import (
     CellIdentity,
@@ -84,6 +83,10 @@ class TranslatorCell:
     def count_training(self) -> int:
         """Return the number of training pairs."""
         return prepare_corpus(self.corpus, self.config.subwords).counts.train
+
+    def count_work(self, sentences: int) -> float:
+        """Return a number that is proportional to the time of this cell, if it had so many training pairs."""
+        return sentences
 
     def files(self) -> dict[str, Path]:
         """Return the files that the cell reads, by their roles."""
@@ -182,23 +185,23 @@ def _train(
         on_news=lambda text: on_status(Status(work=cell.name, news=text)),
         read_only=not ranks.is_first,
     )
-    with OneDnnProducts():
-        outcome = train(
-            model,
-            TranslationObjective(model, corpus.train, dev, settings, config.search, device=device, ranks=ranks),
-            settings,
-            seed=seed,
-            device=device,
-            schedule=Schedule(
-                max_steps=settings.max_steps,
-                validate_every=settings.validate_every,
-                average=settings.average,
-                epsilon=EPSILON,
-            ),
-            ranks=ranks,
-            on_progress=report,
-            checkpoint=checkpoint,
-        )
+    outcome = train(
+        model,
+        TranslationObjective(model, corpus.train, dev, settings, config.search, device=device, ranks=ranks),
+        settings,
+        seed=seed,
+        device=device,
+        schedule=Schedule(
+            warmup_steps=settings.warmup_steps,
+            max_steps=settings.max_steps,
+            validate_every=settings.validate_every,
+            average=settings.average,
+            epsilon=EPSILON,
+        ),
+        ranks=ranks,
+        on_progress=report,
+        checkpoint=checkpoint,
+    )
     translator = Translator(
         model=model.eval(),
         source_subwords=corpus.source_subwords,

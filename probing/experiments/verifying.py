@@ -84,10 +84,13 @@ def _check_scores(scores: Scores) -> Iterator[str]:
     if _differs(scores.majority_accuracy, 100 * float(np.mean(gold == majority))):
         yield f"majority_accuracy is {scores.majority_accuracy}, which is not that of the most frequent training label"
     accuracies = [point["dev_accuracy"] for point in scores.curve]
-    if accuracies and (scores.dev_accuracy != max(accuracies) or not 1 <= scores.best_epoch <= len(accuracies)):
-        yield f"dev_accuracy is {scores.dev_accuracy}, but the best of its curve is {max(accuracies)}"
-    elif accuracies and accuracies.index(max(accuracies)) + 1 != scores.best_epoch:
-        yield f"best_epoch is {scores.best_epoch}, but the curve is best in {accuracies.index(max(accuracies)) + 1}"
+    best = max(accuracies, default=scores.dev_accuracy)
+    # Averaged weights were taken because they were no worse on dev than the best epoch.
+    fits = scores.dev_accuracy >= best if scores.averaged else scores.dev_accuracy == best
+    if accuracies and not (fits and 1 <= scores.best_epoch <= len(accuracies)):
+        yield f"dev_accuracy is {scores.dev_accuracy}, but the best of its curve is {best}"
+    elif accuracies and accuracies.index(best) + 1 != scores.best_epoch:
+        yield f"best_epoch is {scores.best_epoch}, but the curve is best in {accuracies.index(best) + 1}"
     code = scores.description
     if code is not None:
         total = math.fsum(piece["bits"] for piece in code.pieces)

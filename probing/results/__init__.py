@@ -1,6 +1,15 @@
 """Results: the identity of a cell, its record, the folder that keeps records, and how folders become one."""
 
-from probing.results.identity import FINE_TUNED, UNTRAINED, CellIdentity, DataIdentity, Measure, ModelIdentity
+from probing.results.identity import (
+    FINE_TUNED,
+    LABEL_CONTROLS,
+    UNTRAINED,
+    CellIdentity,
+    Control,
+    DataIdentity,
+    Measure,
+    ModelIdentity,
+)
 from probing.results.merging import merge
 from probing.results.record import Record, Timing, read_record
 from probing.results.scores import Counts, DescriptionLength, Scores

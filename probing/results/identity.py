@@ -14,9 +14,15 @@ from probing.tasks import Family
 FORMAT = 1
 """Version of the record's form; it rises when records change, or when the same settings give other numbers."""
 
-Measure = Literal["accuracy", "random-labels", "description-length", "translation"]
-"""What a cell measures: a task, its control with random labels, the description length of its labels, or BLEU."""
+TRANSLATION_FORMAT = 2
+"""The same of translations: their products and attention give other last digits than those of format 1."""
 
+Measure = Literal["accuracy", "random-labels", "word-labels", "description-length", "translation"]
+"""What a cell measures: a task, its controls with random or word labels, its labels' description length, or BLEU."""
+
+Control = Literal["random-labels", "word-labels"]
+"""A control in which a task's sentences have other labels, which can only be memorised."""
+LABEL_CONTROLS: tuple[Control, ...] = ("random-labels", "word-labels")
 
 UNTRAINED, FINE_TUNED = " untrained", " fine-tuned"
 """Endings of the names of models: a control with untrained weights, and an encoder that was trained with the head."""
@@ -77,6 +83,8 @@ class CellIdentity(Struct, frozen=True, kw_only=True):
         }
         if self.measure != "accuracy":
             content["measure"] = self.measure
+        if self.measure == "translation":
+            content["format"] = TRANSLATION_FORMAT
         return hash_json(content)
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NewType
 
 from msgspec import Meta
 
@@ -20,6 +20,6 @@ if TYPE_CHECKING:
 else:
     _simple = Number | str | bool | None
     Value = _simple
-    for _ in range(10):
-        Value = _simple | list[Value] | dict[str, Value]
+    for _ in range(10):  # a type with a name is compared by it, not by the thousands of types that it consists of
+        Value = NewType("Value", _simple | list[Value] | dict[str, Value])
 """Any JSON value that is nested at most ten times."""

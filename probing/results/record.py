@@ -48,6 +48,7 @@ class Timing(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 OUTCOMES: dict[Measure, type[Outcome]] = {
     "accuracy": Scores,
     "random-labels": Scores,
+    "word-labels": Scores,
     "description-length": Scores,
     "translation": TranslationScores,
 }
@@ -86,6 +87,22 @@ class Record(Struct, frozen=True, kw_only=True):
     def translation(self) -> TranslationScores | None:
         """Outcome of a translation; None if the training failed."""
         return self.outcome if isinstance(self.outcome, TranslationScores) else None
+
+    @property
+    def never_left_chance(self) -> bool:
+        """Whether a model that was trained for the task was never better on dev than its most frequent label."""
+        return self.scores is not None and self._max_epochs is not None and self.scores.is_at_chance
+
+    @property
+    def best_is_last(self) -> bool:
+        """Whether the best epoch of a model that was trained for the task is the last that its settings allow."""
+        return self.scores is not None and self._max_epochs == self.scores.best_epoch
+
+    @property
+    def _max_epochs(self) -> Any:
+        """Largest number of epochs of a model's training on a task; None for a probe's, and for other measures."""
+        training = self.identity.settings.get("training", {})
+        return training.get("max_epochs") if self.identity.measure == "accuracy" else None
 
     def path(self, folder: Path) -> Path:
         """Return the record's file in a results folder."""

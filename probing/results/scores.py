@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Sequence
 
 import numpy as np
-from msgspec import Struct, structs
+from msgspec import UNSET, Struct, UnsetType, structs
 
 from probing.results.numbers import Count, Number, Percentage, Value, Whole
 
@@ -57,10 +57,35 @@ class Scores(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Dev scores of each configuration in a probe's grid, the chosen one first; empty without a grid."""
     description: DescriptionLength | None = None
     """Result of the measure description-length; the other scores are then of the model trained on the last piece."""
+    averaged: Count | UnsetType = UNSET
+    """Number of last epochs whose weights were averaged; unset if they are the best epoch's."""
+    failed_seeds: list[Whole] | UnsetType = UNSET
+    """Seeds of earlier trainings that never left chance or broke down, after each of which another was started."""
 
     def __post_init__(self) -> None:
         for name in ("gold", "predictions"):
             structs.force_setattr(self, name, pack(getattr(self, name)))
+
+    @property
+    def dev_majority(self) -> float:
+        """Dev accuracy of always giving the label that is most frequent there, in percent."""
+        counts = [count.dev for count in self.classes.values()]
+        return 100 * max(counts) / max(1, sum(counts))
+
+    @property
+    def is_at_chance(self) -> bool:
+        """Whether no epoch was significantly better on dev than always giving its most frequent label.
+
+        It is a one-sided binomial test of the best epoch, p < .05 with Bonferroni's correction over all epochs. A dev
+        split that is too small for any score to be significant is no evidence.
+        """
+        from scipy.special import bdtrc  # not at the start: most commands test nothing
+
+        size = sum(count.dev for count in self.classes.values())
+        right, chance = round(self.dev_accuracy * size / 100), self.dev_majority / 100
+        limit = 0.05 / max(1, len(self.curve))
+        p = 1.0 if right == 0 else float(bdtrc(right - 1, size, chance))
+        return p >= limit > chance**size
 
     def check(self) -> None:
         """Raise a ValueError if the scores contradict each other."""

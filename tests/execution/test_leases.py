@@ -94,6 +94,23 @@ def test_a_dead_owners_lease_is_taken_over(tmp_path: Path, dead: Owner) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_expired_leases_are_swept_and_others_are_kept(tmp_path: Path, dead: Owner) -> None:
+    left = leave(tmp_path, dead)
+    holder, leases = Leases.of(tmp_path), Leases.of(tmp_path)
+    held = take(holder, "other")
+    odd = tmp_path / ".leases" / "odd.1"
+    odd.mkdir()
+    leases.sweep(keep={KEY})
+    assert left.exists()
+    leases.sweep()
+    assert sorted((tmp_path / ".leases").iterdir()) == sorted([held.path, odd])
+    assert holder.is_held(held)
+    odd.rmdir()
+    holder.release(held)
+    leases.sweep()
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_later_process_with_the_same_number_is_another(tmp_path: Path) -> None:
     namesake = dataclasses.replace(Owner.current(), started="1")
     leave(tmp_path, namesake)

@@ -247,6 +247,21 @@ def test_only_checkpoints_that_nobody_needs_are_removed(
     assert [checkpoint_folder(path).exists() for path in paths] == [False, True, True, True]
 
 
+@pytest.mark.parametrize("finished", [0, 1, 3], ids=["before its record", "after its record", "after the last record"])
+def test_what_a_killed_process_held_is_gone_after_the_next_run(cells: list[Any], store: Store, finished: int) -> None:
+    """A process may die at any moment from taking a lease to releasing it; so may one that is waited for."""
+    for cell in cells[:finished]:
+        store.save(cell.result)
+    child = os.fork()
+    if child == 0:
+        leases = Leases.of(store.folder)
+        os._exit(0 if all(isinstance(leases.take(cell.key), Lease) for cell in cells) else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert len(list((store.folder / ".leases").iterdir())) == 3
+    execute_all(cells, store, FakeWorkers())
+    assert sorted(path.suffix for path in store.folder.iterdir()) == [".json"] * 3
+
+
 def test_a_damaged_record_is_made_again(cells: list[Any], store: Store) -> None:
     path = store.save(cells[0].result)
     path.write_text(path.read_text(encoding="utf-8")[:100], encoding="utf-8")
@@ -353,4 +368,6 @@ def test_four_processes_and_random_kills_give_what_one_process_gives(tmp_path: P
     assert len({line[1] for line in log if line[2] == "saved"}) >= 4
     alone, shared = load(tmp_path / "alone"), load(tmp_path / "shared")
     assert [(result.key, result.scores) for result in alone] == [(result.key, result.scores) for result in shared]
-    assert sorted(path.suffix for path in (tmp_path / "shared").iterdir()) == [".json"] * 12
+    assert sorted(path.suffix for path in (tmp_path / "shared").iterdir()) == [".json"] * 12, list(
+        (tmp_path / "shared").rglob("*")
+    )

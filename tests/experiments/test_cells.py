@@ -193,15 +193,15 @@ def test_controls_baselines_and_description_length_are_cells_beside_the_others(a
         "encoders": [],
         "probe": "linear",
         "baselines": True,
-        "controls": ["random-labels", "random-encoder"],
+        "controls": ["random-labels", "word-labels", "random-encoder"],
         "mdl": True,
     }
-    assert start(answers, results, **options) == Summary(finished=12, skipped=0, failed=0)
+    assert start(answers, results, **options) == Summary(finished=16, skipped=0, failed=0)
     found = measure(results)
     labels = ["Base", "Base, untrained", "Length", "Bag of words"]
-    measures = ["accuracy", "random-labels", "description-length"]
+    measures = ["accuracy", "random-labels", "word-labels", "description-length"]
     assert set(found) == {(label, name) for label in labels for name in measures}
-    accuracy, control, coded = (found["Length", name].scores for name in measures)
+    accuracy, control, words, coded = (found["Length", name].scores for name in measures)
     assert accuracy is not None
     assert accuracy.test_accuracy == 100.0
     assert accuracy.description is None
@@ -209,6 +209,9 @@ def test_controls_baselines_and_description_length_are_cells_beside_the_others(a
     assert control.test_accuracy < 90.0  # the length tells nothing about labels that depend on the words
     assert sum(counts.test for counts in control.classes.values()) == 40
     assert control.gold != accuracy.gold
+    assert words is not None
+    assert words.gold != accuracy.gold
+    assert len(words.gold) == len(accuracy.gold)  # the task's own test sentences
     assert coded is not None
     assert coded.description is not None
     assert coded.description.uniform_bits == 120.0
@@ -216,9 +219,10 @@ def test_controls_baselines_and_description_length_are_cells_beside_the_others(a
     assert [piece["trained"] for piece in coded.description.pieces] == [0, 1, 2, 4, 8, 15, 30, 60]
     assert sum(counts.train for counts in coded.classes.values()) == 60  # the last model's
     assert coded.gold == accuracy.gold
-    assert start(answers, results, **options) == Summary(finished=0, skipped=12, failed=0)
+    assert start(answers, results, **options) == Summary(finished=0, skipped=16, failed=0)
     text = render(load(results))
     assert "Selectivity: accuracy" in text
+    assert "Word selectivity: accuracy" in text
     assert "Compression: uniform codelength of the training labels" in text
 
 

@@ -42,6 +42,9 @@ class FakeCell:
     def count_training(self) -> int:
         return len(load_task(self.path).splits["tr"])
 
+    def count_work(self, sentences: int) -> float:
+        return float(sentences)
+
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:

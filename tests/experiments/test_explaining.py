@@ -86,6 +86,35 @@ def test_weights_are_distributions(task_file: Path, tmp_path: Path) -> None:
         np.testing.assert_allclose(share.sum(2), 1, atol=1e-3)  # a capsule is made of the heads
 
 
+def test_the_routing_is_summarised_as_its_agreement_says(task_file: Path, tmp_path: Path) -> None:
+    (explained,) = explain(task_file, tmp_path, aggregators=["em"], count=0)
+    assert [one.layer for one in explained.routing] == [1, 2]
+    for one in explained.routing:
+        first, *_, last = one.effective_heads
+        assert first == one.heads == 2  # all heads are equal before the first E-step
+        assert 1 <= last <= 2
+        assert one.activation is not None
+        assert 0 < one.activation < 1
+        assert one.spread is not None
+        assert one.spread > 0
+    text = explanation_text.render([explained])
+    assert "answers, EM, layer 1" in text
+    assert "2.00 → " in text
+    (simple,) = explain(task_file, tmp_path, aggregators=["simple"], count=0)
+    assert [one.activation for one in simple.routing] == [None, None]
+    (base,) = explain(task_file, tmp_path, aggregators=["base"], count=0)
+    assert base.routing == []
+
+
+def test_an_explanation_computes_the_routing_as_the_settings_say(
+    task_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("probing.aggregators.fused.route", lambda *_: pytest.fail("the routing was fused"))
+    settings = [*SETTINGS, "routing.implementation=reference"]
+    (explained,) = explain(task_file, tmp_path, aggregators=["simple"], settings=settings)
+    assert explained.sentences[0].layers[0]["share"]
+
+
 def test_every_head_is_masked_once(task_file: Path, tmp_path: Path) -> None:
     (explained,) = explain(task_file, tmp_path, aggregators=["base"])
     assert [(one.layer, one.head) for one in explained.masking] == [(1, 1), (1, 2), (2, 1), (2, 2)]

@@ -20,7 +20,7 @@ from probing.training.checkpoints import Checkpoint
 CPU = torch.device("cpu")
 CONFIG = Config(
     model=ModelConfig(num_layers=1, model_dim=16, num_heads=2, feed_forward_dim=16, head_dim=8, num_capsules=16),
-    training=TrainingConfig(max_epochs=3, patience=3, batch_size=8),
+    training=TrainingConfig(max_epochs=3, min_epoch_steps=1, patience=3, batch_size=8),
 )
 
 

@@ -81,9 +81,12 @@ def test_the_measures_of_a_run() -> None:
         "random-labels",
         "description-length",
     ]
+    both = ["word-labels", "random-labels"]
+    assert choose_measures(ModelOptions(controls=both)) == ["accuracy", "random-labels", "word-labels"]
     with pytest.raises(ProbingError) as error:
         choose_measures(ModelOptions(controls=["random-label"]))
-    expected = "unknown control 'random-label'. Did you mean 'random-labels'? Known: random-labels, random-encoder"
+    known = "Known: random-labels, word-labels, random-encoder"
+    expected = f"unknown control 'random-label'. Did you mean 'random-labels'? {known}"
     assert str(error.value) == expected
 
 

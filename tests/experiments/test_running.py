@@ -166,7 +166,7 @@ def test_ctrl_c_keeps_what_is_finished(
 
 def test_a_model_that_blows_up_in_its_last_step_is_a_failed_record(task_file: Path, tmp_path: Path) -> None:
     """One batch, one epoch: the only loss is finite, and no answer is."""
-    settings = (*make_settings(max_epochs=1), "training.learning_rate=1e30", "training.warmup_steps=1")
+    settings = (*make_settings(max_epochs=1), "training.learning_rate=1e30", "training.warmup=0")
     summary = start(task_file, tmp_path, settings=(*settings, "training.batch_size=1000"), aggregators=["base"])
     assert summary == Summary(finished=0, skipped=0, failed=1)
     (failed,) = load(tmp_path)

@@ -76,7 +76,6 @@ def expect_changes(run: Run, spec: str, change: Callable[[], object]) -> None:
     again = run(spec)
     assert SKIPPED in again
     assert EMBEDDED not in again
-    assert CHECKED not in again, "nothing has to be run, so nothing is loaded"
     change()
     after = run(spec)
     assert EMBEDDED in after
@@ -274,6 +273,63 @@ def test_an_interrupted_embedding_is_not_continued_with_other_weights(
     (kept,) = (Path(os.environ["XDG_CACHE_HOME"]) / "probing" / "vectors").glob("*/vectors.safetensors")
     lengths = sorted(load_file(kept)["tr"][:, 0].tolist())
     assert lengths == sorted(3.0 * (number + 2) for _ in "XY" for number in range(1, 13))
+
+
+def test_a_run_with_nothing_to_do_checks_as_well(
+    run_here: Run, write: Callable[[str, str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weight = "float(os.environ.get('WEIGHT', '1'))"
+    write("mine.py", f"import os\nclass E:\n    def __init__(self): self.weight = {weight}\n{BODY}")
+    run_here("mine.py:E")
+    assert f"vectors of E from the cache, {CHECKED}" in run_here("mine.py:E")
+    monkeypatch.setenv("WEIGHT", "2")
+    assert "gives other vectors than before" in run_here("mine.py:E", code=2)
+    assert EMBEDDED in run_here("mine.py:E", "--force")
+    assert CHECKED in run_here("mine.py:E")
+
+
+def test_an_encoder_that_tells_its_version_is_not_loaded_for_nothing(
+    run_here: Run, write: Callable[[str, str], Path]
+) -> None:
+    write("mine.py", f"class E:\n    weight, version = 1, '1'\n{BODY}")
+    run_here("mine.py:E")
+    again = run_here("mine.py:E")
+    assert SKIPPED in again
+    assert CHECKED not in again
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        ("sum(float(p.read_text()) for p in sorted(Path('vectors').glob('*.txt')))", "vectors/b.txt"),
+        ("float(Path('b.txt').read_text()) if 'b.txt' in os.listdir() else 1", "b.txt"),
+    ],
+    ids=["folder", "listing"],
+)
+def test_a_new_file(run_here: Run, write: Callable[[str, str], Path], code: str, name: str) -> None:
+    write("vectors/a.txt", "1.0")
+    write("a.txt", "1.0")
+    start = "        Path('a.txt').read_text()\n"
+    body = (
+        f"import os\nfrom pathlib import Path\nclass E:\n    def __init__(self):\n{start}        self.weight = {code}\n"
+    )
+    write("mine.py", f"{body}{BODY}")
+    expect_changes(run_here, "mine.py:E", lambda: write(name, "2.0"))
+
+
+def test_a_file_that_was_not_there_before(run_here: Run, write: Callable[[str, str], Path]) -> None:
+    code = "from pathlib import Path\nclass E:\n    weight = 1\n    def __init__(self):\n"
+    code += "        try: self.weight = float(Path('more.txt').read_text())\n        except FileNotFoundError: pass\n"
+    write("mine.py", f"{code}{BODY}")
+    expect_changes(run_here, "mine.py:E", lambda: write("more.txt", "2.0"))
+
+
+def test_a_file_that_another_program_reads(run_here: Run, write: Callable[[str, str], Path]) -> None:
+    write("vectors.txt", "1.0")
+    code = "import subprocess\nclass E:\n    def __init__(self):\n"
+    code += "        self.weight = float(subprocess.run(['cat', 'vectors.txt'], capture_output=True).stdout)\n"
+    write("mine.py", f"{code}{BODY}")
+    expect_changes(run_here, "mine.py:E", lambda: write("vectors.txt", "2.0"))
 
 
 def test_force_computes_anew(run_here: Run, write: Callable[[str, str], Path]) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from probing.display import Display
 from probing.errors import ProbingError
@@ -27,6 +28,8 @@ from probing.translation.parallel_files import ParallelFiles, find_parallel_file
 from probing.translation.settings import TRANSLATION_PRESETS
 from tests.translation.toy import write_toy_corpus
 
+CPU = torch.device("cpu")
+
 SELF = ("enc-self",)
 TINY = TRANSLATION_PRESETS["tiny"]
 
@@ -42,7 +45,7 @@ def plan(corpus: ParallelFiles, *, processes: int = 1, **options: Any) -> list[T
     )
     text = TextOptions(folder=corpus.train.source.parent)
     experiment = TranslationExperiment(settings=settings, text=text, **options)
-    return plan_translation_cells(experiment, corpus, processes=processes)
+    return plan_translation_cells(experiment, corpus, CPU, processes=processes)
 
 
 def label(cells: list[TranslatorCell]) -> list[str]:
