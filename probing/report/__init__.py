@@ -2,5 +2,5 @@
 
 FORMATS = ("table", "markdown", "latex", "csv", "json", "html")
 """Formats of a report."""
-FIGURES = ("dots", "curves", "confusion", "layers")
+FIGURES = ("dots", "curves", "confusion", "layers", "sweep")
 """Kinds of figures for papers."""

@@ -180,12 +180,14 @@ def _introduce(note: str) -> str:
 
 
 def render_frame(frame: pd.DataFrame, format: str) -> str:
-    """Return a DataFrame of records, with their settings in a column, as CSV or JSON."""
+    """Return a DataFrame of figures as CSV or JSON; a column of settings is JSON in either."""
     if format == "json":
         pairs = zip(frame.astype(object).to_dict("records"), frame.isna().to_dict("records"), strict=True)
         rows = [{name: None if gaps[name] else _clean(value) for name, value in row.items()} for row, gaps in pairs]
         return json.dumps(rows, indent=2, ensure_ascii=False, default=lambda value: value.item())
-    return frame.assign(settings=frame["settings"].map(json.dumps)).map(guard_cell).to_csv(index=False).rstrip("\n")
+    if "settings" in frame:
+        frame = frame.assign(settings=frame["settings"].map(json.dumps))
+    return frame.map(guard_cell).to_csv(index=False).rstrip("\n")
 
 
 def _clean(value: Any) -> Any:

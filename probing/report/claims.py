@@ -1,8 +1,8 @@
 """The claims that Li et al. (2019) make about their Table 1, checked against other results.
 
-A claim is supported or contradicted by differences that are significant after Holm's correction within the claim;
-with fewer of them than the claim needs, it cannot be decided. The questions that the paper leaves open, because its
-authors' code routes differently from its text, are checked as claims as well.
+A claim is supported or contradicted by differences that are significant, as `probe report --compare` marks them; with
+fewer of them than the claim needs, it cannot be decided. The questions that the paper leaves open, because its authors'
+code routes differently from its text, are checked as claims as well.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from functools import partial
 from typing import Literal
 
 from probing.report.grouping import AVERAGE, ModelResults
-from probing.report.significance import Comparer, Verdict, format_difference, judge
-from probing.statistics import Comparison
+from probing.report.significance import Comparer, Verdict, format_difference, judge_against
 from probing.tasks import TASKS
 
 Answer = Literal["supported", "contradicted", "cannot be decided"]
@@ -72,7 +71,7 @@ def check_claims(comparer: Comparer) -> list[Claim]:
 def _check_most(comparer: Comparer, name: str, rival: str = "base") -> tuple[Answer, str]:
     """Check that a model beats a rival on most of the ten tasks."""
     tasks = [task.name for task in TASKS]
-    verdicts = judge(_compare(comparer, name, rival, tasks))
+    verdicts = _judge(comparer, name, rival, tasks)
     better = [task for task, verdict in verdicts.items() if verdict.better]
     worse = [task for task, verdict in verdicts.items() if verdict.worse]
     others = [task for task in verdicts if task not in (*better, *worse)]
@@ -80,24 +79,23 @@ def _check_most(comparer: Comparer, name: str, rival: str = "base") -> tuple[Ans
     differences = {task: f"{task} {format_difference(verdict.difference)}" for task, verdict in verdicts.items()}
     numbers = _count({word: [differences[task] for task in chosen] for word, chosen in found.items()})
     if len(verdicts) == len(tasks):
-        numbers += f"; on average {_format_verdict(judge(_compare(comparer, name, rival, [AVERAGE]))[AVERAGE])}"
+        numbers += f"; on average {_format_verdict(_judge(comparer, name, rival, [AVERAGE])[AVERAGE])}"
     return _decide_most(len(better), len(worse), len(tasks)), numbers + _list_unmeasured(tasks, verdicts)
 
 
 def _check_exception(comparer: Comparer) -> tuple[Answer, str]:
     """Check that no routing beats Base on SeLen."""
-    comparisons = {name: _compare(comparer, name, "base", ["SeLen"]).get("SeLen") for name in ("simple", "em")}
-    made = {name: comparison for name, comparison in comparisons.items() if comparison is not None}
-    if not made:
+    found = {name: _judge(comparer, name, "base", ["SeLen"]).get("SeLen") for name in ("simple", "em")}
+    verdicts = {name: verdict for name, verdict in found.items() if verdict is not None}
+    if not verdicts:
         raise UndecidableError("SeLen has not been measured")
-    verdicts = judge(made)
     base = _find(comparer, "base").label
     numbers = ", ".join(
         f"{_find(comparer, name).label} − {base} {_format_verdict(one)}" for name, one in verdicts.items()
     )
     if any(verdict.better for verdict in verdicts.values()):
         return "contradicted", numbers
-    below = all(verdict.difference <= 0 for verdict in verdicts.values()) and len(verdicts) == len(comparisons)
+    below = all(verdict.difference <= 0 for verdict in verdicts.values()) and len(verdicts) == len(found)
     if below and any(verdict.worse for verdict in verdicts.values()):
         return "supported", numbers
     return "cannot be decided", numbers
@@ -107,15 +105,13 @@ def _check_best_on_most(comparer: Comparer) -> tuple[Answer, str]:
     """Check that EM routing beats both Base and simple routing on most syntactic and semantic tasks."""
     tasks = [task.name for task in TASKS if task.family != "surface"]
     rivals = ("base", "simple")
-    comparisons = {
-        (task, rival): comparison
-        for rival in rivals
-        for task, comparison in _compare(comparer, "em", rival, tasks).items()
+    # EM routing is the reference here: it is better where the others are worse.
+    verdicts = {
+        (task, rival): verdict for rival in rivals for task, verdict in _judge(comparer, rival, "em", tasks).items()
     }
-    verdicts = judge(comparisons)
     measured = [task for task in tasks if all((task, rival) in verdicts for rival in rivals)]
-    best = [task for task in measured if all(verdicts[task, rival].better for rival in rivals)]
-    beaten = [task for task in measured if any(verdicts[task, rival].worse for rival in rivals)]
+    best = [task for task in measured if all(verdicts[task, rival].worse for rival in rivals)]
+    beaten = [task for task in measured if any(verdicts[task, rival].better for rival in rivals)]
     others = [task for task in measured if task not in (*best, *beaten)]
     numbers = _count({"better than both on": best, "worse than one on": beaten, "undecided on": others})
     return _decide_most(len(best), len(beaten), len(tasks)), numbers + _list_unmeasured(tasks, measured)
@@ -125,22 +121,28 @@ def _check_margin(
     comparer: Comparer, name: str, tasks: Sequence[str], *, margin: float, sign: int
 ) -> tuple[Answer, str]:
     """Check that a model lies above Base (sign 1) or below it (sign -1) by more than a margin on all these tasks."""
-    comparisons = _compare(comparer, name, "base", tasks)
-    if not comparisons:
+    shown = _judge(comparer, name, "base", tasks)
+    if not shown:
         raise UndecidableError("none of these tasks has been measured")
-    beyond = judge(comparisons, supposed=margin)
-    shown = judge(comparisons)
+    beyond = _judge(comparer, name, "base", tasks, supposed=margin)
     numbers = ", ".join(f"{task} {_format_verdict(verdict)}" for task, verdict in shown.items())
-    numbers += _list_unmeasured(tasks, comparisons)
+    numbers += _list_unmeasured(tasks, shown)
     if any((verdict.worse if sign > 0 else verdict.better) for verdict in beyond.values()):
         return "contradicted", numbers
     holds = all((verdict.better if sign > 0 else verdict.worse) for verdict in beyond.values())
     return "supported" if holds and len(beyond) == len(tasks) else "cannot be decided", numbers
 
 
-def _compare(comparer: Comparer, first: str, second: str, columns: Sequence[str]) -> dict[str, Comparison]:
-    """Return the comparisons of two models in those columns where both have been measured."""
-    return comparer.compare_in(columns, _find(comparer, first), _find(comparer, second))
+def _judge(
+    comparer: Comparer, name: str, reference: str, columns: Sequence[str], *, supposed: float = 0.0
+) -> dict[str, Verdict]:
+    """Return the verdicts on a model against a reference, in those columns where both have been measured.
+
+    They are the same as in a table with this reference: the claims have no correction of their own.
+    """
+    model, other = _find(comparer, name), _find(comparer, reference)
+    family = judge_against(other, comparer, supposed=supposed)
+    return {column: family[model.label, column] for column in columns if (model.label, column) in family}
 
 
 def _find(comparer: Comparer, name: str) -> ModelResults:

@@ -12,9 +12,9 @@ from typing import Any
 
 from probing.errors import ProbingError, as_one_line
 from probing.report.blocks import Statement, add_hint, add_method, align, split_columns, wrap
-from probing.report.grouping import ModelResults, ResultGroup, find_model, group_results, load_records
+from probing.report.grouping import AVERAGE, ModelResults, ResultGroup, find_model, group_results, load_records
 from probing.report.selection import EVERYTHING, Selection
-from probing.report.significance import TESTS, Comparer, Verdict, format_difference, judge
+from probing.report.significance import TESTS, Comparer, Verdict, format_difference, judge, judge_against
 from probing.results import Record
 from probing.statistics import Comparison, average_comparisons
 
@@ -30,7 +30,7 @@ class ComparisonLine:
     seeds: Sequence[list[int]]
     """Seeds of the two models."""
     verdict: Verdict
-    """Verdict on the difference; Holm's correction runs over the tasks, and the average needs none."""
+    """Verdict on the difference; Holm's correction runs over all comparisons of the table with the second model."""
     p_mcnemar: float | None
     """P-value of McNemar's exact test, if each model has one seed."""
     p_randomisation: float | None
@@ -101,9 +101,12 @@ def _compare_in_group(group: ResultGroup, first: ModelResults, second: ModelResu
     comparisons = comparer.compare_in(group.families, first, second)
     if not comparisons:
         return None
-    verdicts = judge(comparisons)
+    family = judge_against(second, comparer)
+    verdicts = {task: family[first.label, task] for task in comparisons}
     pair = (first, second)
     name, average = f"average of {len(comparisons)}", average_comparisons(list(comparisons.values()))
+    # An average of some of the tasks is in no table, so it is no member of the family: it is judged alone.
+    overall = family.get((first.label, AVERAGE)) or judge({name: average})[name]
     gaps = [
         f"{task} has not been measured for {' and '.join(model.label for model in pair if task not in model.results)}"
         for task in group.families
@@ -120,7 +123,7 @@ def _compare_in_group(group: ResultGroup, first: ModelResults, second: ModelResu
         ties=len(verdicts) - wins - losses,
         losses=losses,
         tasks=[_make_line(task, pair, [task], comparisons[task], verdict) for task, verdict in verdicts.items()],
-        overall=_make_line(name, pair, list(comparisons), average, judge({name: average})[name]),
+        overall=_make_line(name, pair, list(comparisons), average, overall),
         left_out=[*gaps, *comparer.incomparable],
     )
 
@@ -135,7 +138,7 @@ def _make_line(
         seeds=[sorted({one.identity.seed for result in of_model for one in result.records}) for of_model in results],
         verdict=verdict,
         p_mcnemar=comparison.p_mcnemar,
-        p_randomisation=None if comparison.test == "bootstrap" else comparison.p_randomisation,
+        p_randomisation=None if comparison.test == "seeds" else comparison.p_randomisation,
     )
 
 
@@ -149,7 +152,7 @@ def render_text(comparison: ModelComparison, *, explain: bool = False, width: in
         verdict = line.verdict
         row = [line.task, *(f"{accuracy:.2f}" for accuracy in line.accuracy)]
         row += [f"{format_difference(verdict.difference)}{verdict.mark}", verdict.interval, format_p(verdict.p)]
-        row.append("" if line is comparison.overall else format_p(verdict.p_holm))
+        row.append(format_p(verdict.p_holm))
         if single:
             row.append("" if line.p_randomisation is None else format_p(line.p_randomisation))
         cells.append(row)
@@ -183,7 +186,7 @@ def _summarise(comparison: ModelComparison) -> list[Statement]:
         ),
         Statement(
             f"{counts} (†; ‡: p < .01) after Holm's correction; {signs}",
-            f"{counts} after Holm's correction over the tasks; {signs}",
+            f"{counts} after Holm's correction over all comparisons of the table with {comparison.second}; {signs}",
         ),
         add_method(mean, f" by {TESTS[overall.test]}"),
         Statement(

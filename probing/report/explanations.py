@@ -55,6 +55,16 @@ class SavedHead(Struct):
     drop: Number
 
 
+class SavedRouting(Struct):
+    """Routing of one layer in a file."""
+
+    layer: int
+    heads: int
+    effective_heads: list[Number]
+    activation: Number | None = None
+    spread: Number | None = None
+
+
 class SavedExplanation(Struct):
     """Fields of a file that the page shows, or that tell its model from others."""
 
@@ -66,6 +76,7 @@ class SavedExplanation(Struct):
     key: str
     sentences: list[SavedSentence]
     masking: list[SavedHead]
+    routing: list[SavedRouting] | UnsetType = UNSET
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +88,13 @@ class Explanations:
     heads are routed, agreement and share (R, L, H, G)."""
     masking: Sequence[dict[str, Any]] = field(default=())
     """Accuracies without one head, each with task, model, layer, head, accuracy and drop."""
+    routing: Sequence[dict[str, Any]] = field(default=())
+    """Routed layers, each with task, model, layer, heads, effective_heads by iteration, activation and spread."""
     left_out: int = 0
     """Number of sentences beyond the page's limit."""
 
     def __bool__(self) -> bool:
-        return bool(self.sentences or self.masking)
+        return bool(self.sentences or self.masking or self.routing)
 
 
 def load_explanations(folder: Path, on_damaged: Callable[[str], None], limit: int = LIMIT) -> Explanations:
@@ -104,7 +117,10 @@ def load_explanations(folder: Path, on_damaged: Callable[[str], None], limit: in
     sizes = itertools.accumulate(len(json.dumps(one, separators=(",", ":"))) for one in ordered)
     kept = sum(size <= limit for size in sizes)
     masking = [name | structs.asdict(head) for name, one in zip(names, saved, strict=True) for head in one.masking]
-    return Explanations(ordered[:kept], masking, len(ordered) - kept)
+    routing = [
+        name | structs.asdict(layer) for name, one in zip(names, saved, strict=True) for layer in (one.routing or ())
+    ]
+    return Explanations(ordered[:kept], masking, routing, len(ordered) - kept)
 
 
 def _name_models(saved: Sequence[SavedExplanation]) -> list[str]:

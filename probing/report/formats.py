@@ -219,7 +219,8 @@ def _explain(table: Table, bold: str, escape_text: Callable[[str], str], *, expl
     """Return the caption, the meaning of bold figures and the meaning of marks, as far as there are any."""
     caption, legend, marks = (one.choose(explain=explain) for one in (table.caption, table.legend, table.marks))
     if table.supplements:
-        measures = " and ".join(other.measure for other in table.supplements)
+        *first, last = (other.measure for other in table.supplements)
+        measures = f"{', '.join(first)} and {last}" if first else last
         caption += f" {', '.join(table.averages)}: {measures}, see below."
     bold_means = f"{bold}: {escape_text(legend)}" if legend else ""
     return list(filter(None, [escape_text(caption), bold_means, escape_text(marks)]))

@@ -10,8 +10,11 @@ import pandas as pd
 from probing.report.balance import compute_macro_f1, compute_matthews
 from probing.report.grouping import group_results
 from probing.report.significance import Analysis, analyse_groups
-from probing.results import DescriptionLength, Record
+from probing.results import Control, DescriptionLength, Record
 from probing.tasks import TASKS
+
+CONTROLS: Mapping[Control, str] = {"random-labels": "", "word-labels": "word_"}
+"""Beginning of the names of the columns of each control."""
 
 COLUMNS: Mapping[str, Callable[[Record], Any] | None] = {
     "data": lambda record: record.identity.data.name,
@@ -43,12 +46,13 @@ COLUMNS: Mapping[str, Callable[[Record], Any] | None] = {
     "instruction_set": lambda record: record.where.get("instruction_set"),
     "macro_f1": lambda record: record.scores and compute_macro_f1(record.scores),
     "matthews": lambda record: record.scores and compute_matthews(record.scores),
+    **dict.fromkeys(("word_control_accuracy", "word_selectivity")),
 }
 """Columns of the long form, each with the function that computes it from a record.
 
 Columns without a function describe one model on one task over all its seeds, not the row's seed alone. Records of the
-other measures have rows as well: there the test accuracy is the one on random labels, and the codelengths are those of
-the row's seed.
+other measures have rows as well: there the test accuracy is the one on the control's labels, and the codelengths are
+those of the row's seed.
 """
 
 
@@ -103,9 +107,10 @@ def _describe_results(analysis: Analysis) -> dict[int, dict[str, Any]]:
             if verdict := analysis.verdicts.get((model.label, task)):
                 other = analysis.reference.label if analysis.reference else analysis.leaders[task]
                 columns |= {"compared_with": other, "p": verdict.p, "p_holm": verdict.p_holm}
-            if task in model.controls:
-                control = model.controls[task].accuracy
-                columns |= {"control_accuracy": control, "selectivity": model.compute_selectivity(task)}
+            for control, prefix in CONTROLS.items():
+                if task in model.controls[control]:
+                    columns[f"{prefix}control_accuracy"] = model.controls[control][task].accuracy
+                    columns[f"{prefix}selectivity"] = model.compute_selectivity(task, control)
             if task in model.descriptions:
                 columns |= _describe_length(model.descriptions[task])
             described |= dict.fromkeys(map(id, result.records), columns)

@@ -15,7 +15,16 @@ import numpy as np
 
 from probing.errors import ProbingError, unknown
 from probing.registry import AGGREGATORS
-from probing.results import UNTRAINED, CellIdentity, DescriptionLength, Record, Scores, Store
+from probing.results import (
+    LABEL_CONTROLS,
+    UNTRAINED,
+    CellIdentity,
+    Control,
+    DescriptionLength,
+    Record,
+    Scores,
+    Store,
+)
 from probing.statistics import Interval, Sample, accuracy_interval, difference_interval, wilson_interval
 from probing.tasks import COUNTERPARTS, FAMILIES, TASKS
 
@@ -78,20 +87,20 @@ class ModelResults:
     """Result on each task; a task without a finished record is missing."""
     other_records: Sequence[Record]
     """Records of the other measures, failed ones included."""
-    controls: Mapping[str, TaskResult]
-    """Result on each task when its labels are random."""
+    controls: Mapping[Control, Mapping[str, TaskResult]]
+    """Result on each task with the labels of each control."""
     descriptions: Mapping[str, DescriptionLength]
     """Description length of each task's labels, the mean over seeds."""
 
-    def compute_selectivity(self, task: str) -> float | None:
+    def compute_selectivity(self, task: str, control: Control) -> float | None:
         """Return accuracy - control accuracy in percentage points, or None unless both have been measured."""
-        if task not in self.results or task not in self.controls:
+        if task not in self.results or task not in self.controls[control]:
             return None
-        return self.results[task].accuracy - self.controls[task].accuracy
+        return self.results[task].accuracy - self.controls[control][task].accuracy
 
-    def compute_selectivity_interval(self, task: str) -> Interval:
-        """Return the 95 % interval of the selectivity, as a share; the two accuracies are on different sentences."""
-        pair = (self.results[task], self.controls[task])
+    def compute_selectivity_interval(self, task: str, control: Control) -> Interval:
+        """Return the 95 % interval of the selectivity, as a share; the two accuracies are of different labels."""
+        pair = (self.results[task], self.controls[control][task])
         return difference_interval([result.accuracy / 100 for result in pair], [result.interval for result in pair])
 
 
@@ -221,7 +230,10 @@ def _make_models(records: Sequence[Record], other_records: Sequence[Record]) -> 
                 records=by_model[key],
                 results=_make_results(by_model[key]),
                 other_records=others,
-                controls=_make_results([record for record in others if record.identity.measure == "random-labels"]),
+                controls={
+                    control: _make_results([record for record in others if record.identity.measure == control])
+                    for control in LABEL_CONTROLS
+                },
                 descriptions=_make_descriptions(others),
             )
         )

@@ -27,6 +27,8 @@ def find_doubts(group: ResultGroup) -> list[str]:
         *_find_gaps(group),
         *_find_unequal_settings(group),
         *_find_chance(group),
+        *_find_failed_trainings(group),
+        *_find_short_trainings(group),
         *_find_disagreement(group),
     ]
 
@@ -117,6 +119,34 @@ def _find_chance(group: ResultGroup) -> Iterator[str]:
     found = [f"{label} on {', '.join(tasks)}" for label, tasks in find_chance(group).items()]
     if found:
         yield f"{CHANCE_NOTE}: {join_some(found)}"
+
+
+def _find_failed_trainings(group: ResultGroup) -> Iterator[str]:
+    """Yield notes that name the trainings that never left chance, and those that were started again."""
+    records = [(model.label, record) for model in group.models for record in model.records]
+    if stuck := [_name_cell(label, record) for label, record in records if record.never_left_chance]:
+        yield f"never better on dev than its most frequent label in any epoch: {join_some(stuck)}"
+    again = [
+        f"{_name_cell(label, record)} (failed with {', '.join(map(str, record.scores.failed_seeds))})"
+        for label, record in records
+        if record.scores and record.scores.failed_seeds
+    ]
+    if again:
+        yield f"started again with another seed, because the training before failed: {join_some(again)}"
+
+
+def _find_short_trainings(group: ResultGroup) -> Iterator[str]:
+    """Yield a note that names the trainings whose best epoch is the last that their settings allow."""
+    found = [
+        _name_cell(model.label, record) for model in group.models for record in model.records if record.best_is_last
+    ]
+    if found:
+        allowed = "the last allowed epoch is the best one, so that more epochs could be better (training.max_epochs)"
+        yield f"{allowed}: {join_some(found)}"
+
+
+def _name_cell(label: str, record: Record) -> str:
+    return f"{label} {record.identity.task} seed {record.identity.seed}"
 
 
 def _find_disagreement(group: ResultGroup) -> Iterator[str]:

@@ -184,8 +184,9 @@ def _list_facts(result: TaskResult) -> list[tuple[str, str]]:
 def _list_other_measures(model: ModelResults, task: str) -> list[tuple[str, str]]:
     """Return the names and values of the facts about the other measures that were taken."""
     facts = []
-    if task in model.controls:
-        facts.append(("control", f"{model.controls[task].accuracy:.2f} on random labels"))
+    for control, results in model.controls.items():
+        if task in results:
+            facts.append(("control", f"{results[task].accuracy:.2f} on {control.replace('-', ' ')}"))
     if task in model.descriptions:
         length = model.descriptions[task]
         bits = f"{length.bits:,.0f} bits, {length.uniform_bits:,.0f} in the uniform code"

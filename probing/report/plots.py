@@ -1,4 +1,4 @@
-"""Figures for papers: dots with intervals, training curves, a confusion matrix, accuracies by layer.
+"""Figures for papers: dots with intervals, training curves, a confusion matrix, accuracies by layer or setting.
 
 They are as wide as a column of a paper, with letters that are readable at that size. The colours are those of Okabe &
 Ito, which colour-blind readers can distinguish, and every model has a marker as well.
@@ -20,6 +20,8 @@ from probing.report.confusion import count_confusions
 from probing.report.grouping import ModelResults, ResultGroup, TaskResult, group_results, load_records
 from probing.report.layers import find_stacks
 from probing.report.selection import EVERYTHING, Selection
+from probing.report.sweep_plot import Positions, draw_line, list_lines
+from probing.report.sweeps import find_sweep
 from probing.report.writing import write_file
 
 if TYPE_CHECKING:
@@ -65,9 +67,12 @@ def load_and_plot(
     output: Path,
     *,
     selection: Selection = EVERYTHING,
+    by: Sequence[str] = (),
     on_damaged: Callable[[str], None],
 ) -> None:
-    """Draw one figure from a results folder and write it to a file."""
+    """Draw one figure from a results folder and write it to a file; `by` names the settings of a sweep."""
+    if by and kind != "sweep":
+        raise ProbingError(f"--by goes with the figure sweep, not with {kind}")
     if output.suffix.lower() not in SAVE_OPTIONS:
         raise ProbingError(f"{output}: a figure's name must end in .svg, .png or .pdf. Got {output.suffix!r}")
     try:
@@ -80,7 +85,10 @@ def load_and_plot(
     group = choose_group(group_results(selection.apply(load_records(folder, on_damaged), on_damaged)))
     with matplotlib.rc_context(STYLE):
         figure = Figure(layout="constrained")
-        KINDS[kind](figure, group)
+        if kind == "sweep":
+            plot_sweep(figure, group, by)
+        else:
+            KINDS[kind](figure, group)
         content = io.BytesIO()
         ending = output.suffix.lower()
         figure.savefig(content, format=ending[1:], **SAVE_OPTIONS[ending])
@@ -174,11 +182,25 @@ def plot_layers(figure: Figure, group: ResultGroup) -> None:
         bar.outline.set_visible(False)
 
 
+def plot_sweep(figure: Figure, group: ResultGroup, by: Sequence[str] = ()) -> None:
+    """Draw a panel for each task: accuracies with 95 % intervals against a setting, a line for each model."""
+    sweep = find_sweep(group, by)
+    lines = list_lines(sweep)
+    for axes, task in _add_panels(figure, _choose_tasks(group), 1.15):
+        positions = Positions(sweep, task)
+        for number, (label, rows) in enumerate(lines.items()):
+            draw_line(axes, rows, task, positions, _choose_look(number, label))
+        positions.finish(axes)
+        axes.grid(linewidth=0.3)
+    _finish_panels(figure, sweep.settings[0], len(lines), "test accuracy, %")
+
+
 KINDS: Mapping[str, Callable[[Figure, ResultGroup], None]] = {
     "dots": plot_dots,
     "curves": plot_curves,
     "confusion": plot_confusion,
     "layers": plot_layers,
+    "sweep": plot_sweep,
 }
 """Function that draws each kind of figure."""
 

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import json
 import shlex
+import urllib.parse
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any
 
 from probing.config import PRESETS
+from probing.registry import ENCODERS
 from probing.report.grouping import ModelResults, ResultGroup
 from probing.report.layers import remove_layer
 from probing.results import FINE_TUNED, UNTRAINED
 from probing.tasks import TASKS
+
+MIX = "mix"
+"""Layer that is a learned mix of all."""
+VALUES = {"dtype": "float32", "pooling": "mean", "model_dtype": None, "prompt": None}
+"""Options of encoders that have a value, and their defaults."""
 
 
 def list_commands(group: ResultGroup, folder: str = "results") -> list[str]:
@@ -62,12 +71,41 @@ def _list_model_options(model: ModelResults) -> tuple[str, list[str]]:
     name = remove_layer(model.name).removesuffix(UNTRAINED)
     if "probe" in settings:
         encoder = settings.get("encoder", {})
-        defaults = {"dtype": "float32", "pooling": "mean"}
-        chosen = {key: encoder[key] for key, value in defaults.items() if encoder.get(key, value) != value}
-        options = [part for key, value in chosen.items() for part in (f"--{key}", str(value))]
-        return name, [*options, "--probe", str(settings["probe"].get("probe", "mlp"))]
+        if encoder.get("layer") == MIX:
+            name = name.removesuffix(f" {MIX}")
+        options = [*_list_encoder_options(encoder), "--probe", str(settings["probe"].get("probe", "mlp"))]
+        for key, value in settings.get("training", {}).items():  # only what differs from the rule
+            options += ["--set", f"training.{key}={_spell(value)}"]
+        return _spell_encoder(name, model, encoder), options
     options = [part for change in _list_changes(model) for part in ("--set", change)]
     return (name.removesuffix(FINE_TUNED), ["--fine-tune", *options]) if name.endswith(FINE_TUNED) else (name, options)
+
+
+def _list_encoder_options(encoder: Mapping[str, Any]) -> Iterable[str]:
+    """Yield the options of an encoder that are not the default."""
+    for key, default in VALUES.items():
+        if encoder.get(key, default) != default:
+            yield from (f"--{key.replace('_', '-')}", str(encoder[key]))
+    if encoder.get("layer") == MIX:
+        yield from ("--layer", MIX)
+    if encoder.get("special_tokens") is False:
+        yield "--no-special-tokens"
+    if encoder.get("detokenise"):
+        yield "--detokenise"
+
+
+def _spell_encoder(name: str, model: ModelResults, encoder: Mapping[str, Any]) -> str:
+    """Return the specification of an encoder: its name with its arguments, and NAME= if the user named the row."""
+    known = {*VALUES, "layer", "special_tokens", "detokenise"}
+    arguments = {key: _spell(value) for key, value in encoder.items() if key not in known}
+    spec = f"{name}?{urllib.parse.urlencode(arguments, safe='/', quote_via=urllib.parse.quote)}" if arguments else name
+    label = remove_layer(model.records[0].identity.model.label).removesuffix(UNTRAINED).removesuffix(f" {MIX}")
+    target = name.rpartition(":")[2]
+    usual = {name, target, PurePath(target).name, PurePath(target).stem, name.partition(":")[2]}
+    if builtin := ENCODERS.builtins.get(name):
+        usual.add(builtin.label)
+    is_usual = label in usual or ":" in label or "=" in label or "/" in label
+    return spec if is_usual else f"{label}={spec}"
 
 
 def _list_controls(model: ModelResults, measured: Collection[str]) -> list[str]:
@@ -75,6 +113,7 @@ def _list_controls(model: ModelResults, measured: Collection[str]) -> list[str]:
     measures = {record.identity.measure for record in model.other_records}
     wanted = {
         ("--control", "random-labels"): "random-labels" in measures,
+        ("--control", "word-labels"): "word-labels" in measures,
         ("--control", "random-encoder"): model.name.endswith(UNTRAINED) or f"{model.name}{UNTRAINED}" in measured,
         ("--mdl",): "description-length" in measures,
     }

@@ -7,8 +7,9 @@ averages also stand in the table of accuracies.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from probing.registry import AGGREGATORS
 from probing.report.balance import describe_imbalanced
@@ -17,11 +18,11 @@ from probing.report.claims import Claim, check_claims
 from probing.report.grouping import AVERAGE, ModelResults, ResultGroup, group_results
 from probing.report.notes import find_changed_files, find_doubts
 from probing.report.significance import TESTS, Analysis, analyse_groups, format_difference
-from probing.results import Record
+from probing.results import Control, Record
 from probing.statistics import Interval, average_interval
 from probing.tasks import TASKS
 
-AVERAGES = {"selectivity": "Select.", "compression": "Compr."}
+AVERAGES = {"selectivity": "Select.", "word selectivity": "Sel. words", "compression": "Compr."}
 """Column of each other measure's average in the table of accuracies."""
 
 CAPTIONS = {
@@ -29,6 +30,12 @@ CAPTIONS = {
         "Selectivity: accuracy − control accuracy in percentage points, ± half the 95 % interval",
         " (Newcombe's). In the control (Hewitt & Liang 2019, for sentences) each training sentence has a fixed label, "
         "drawn from the training labels; the test asks for labels that can only have been memorised",
+    ),
+    "word selectivity": add_method(
+        "Word selectivity: accuracy − accuracy with word labels in percentage points, ± half the 95 % interval",
+        " (Newcombe's). In the control (Hewitt & Liang 2019) each word has a fixed label, drawn from the training "
+        "labels, and a sentence has that of its rarest word that occurs 5 times in training; the test sentences are "
+        "the task's own",
     ),
     "compression": Statement(
         "Compression: uniform codelength of the training labels, divided by the model's; below it the model's in kbit.",
@@ -47,7 +54,7 @@ class TableValue:
     interval: Interval | None = None
     """95 % interval in percent; figures that were not measured here have none."""
     best: bool = False
-    """Whether it is the best of its column, or not significantly worse."""
+    """Whether it is the best of its column, or not significantly worse than any other."""
     mark: str = ""
     """Dagger or double dagger if it differs significantly from the reference."""
     below: str = ""
@@ -96,7 +103,7 @@ class Table:
     claims: Sequence[Claim] = field(default=())
     """The paper's claims, checked against the results."""
     measure: str = "accuracy"
-    """Measure of the values: `accuracy`, `selectivity` or `compression`."""
+    """Measure of the values: `accuracy` or one of `AVERAGES`."""
     supplements: Sequence[Table] = field(default=())
     """Tables of the other measures."""
 
@@ -147,7 +154,11 @@ def _make_table(analysis: Analysis, against_paper: bool, notes: Sequence[str]) -
 def _make_supplements(analysis: Analysis) -> Iterator[Table]:
     """Yield the tables of the other measures that were taken."""
     group = analysis.group
-    makers = {"selectivity": _make_selectivities, "compression": _make_compressions}
+    makers: dict[str, Callable[[ModelResults, ResultGroup], dict[str, TableValue]]] = {
+        "selectivity": partial(_make_selectivities, control="random-labels"),
+        "word selectivity": partial(_make_selectivities, control="word-labels"),
+        "compression": _make_compressions,
+    }
     for measure, make in makers.items():
         found = [(model, make(model, group)) for model in group.models]
         rows = [Row(model.label, values, model=model.name) for model, values in found if values]
@@ -155,11 +166,11 @@ def _make_supplements(analysis: Analysis) -> Iterator[Table]:
             yield Table(CAPTIONS[measure], group.families, group.columns, rows, analysis, measure=measure)
 
 
-def _make_selectivities(model: ModelResults, group: ResultGroup) -> dict[str, TableValue]:
+def _make_selectivities(model: ModelResults, group: ResultGroup, control: Control) -> dict[str, TableValue]:
     figures = {
-        task: (selectivity, model.compute_selectivity_interval(task))
+        task: (selectivity, model.compute_selectivity_interval(task, control))
         for task in group.families
-        if (selectivity := model.compute_selectivity(task)) is not None
+        if (selectivity := model.compute_selectivity(task, control)) is not None
     }
     return _make_values(figures, group)
 
@@ -256,8 +267,8 @@ def _explain_bold(analysis: Analysis) -> Statement:
         return add_method("best of its column", "")
     tests = " or ".join(TESTS[test] for test in analysis.tests)
     return add_method(
-        "best of its column, or not significantly worse",
-        f" (p ≥ .05 by {tests}; Holm's correction over all pairs of models in all columns)",
+        "best of its column, or not significantly worse than any other",
+        f" (p ≥ .05 by {tests}; Holm's correction over all pairs of models of the column)",
     )
 
 
@@ -267,4 +278,4 @@ def _explain_marks(analysis: Analysis) -> Statement:
         return NOTHING
     label = analysis.reference.label
     what = f"†, ‡: differs from {label} with p < .05, p < .01"
-    return add_method(what, " (same test; Holm's correction over the table)")
+    return add_method(what, f" (same test; Holm's correction over all comparisons of the table with {label})")

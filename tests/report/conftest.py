@@ -169,7 +169,9 @@ def explain(task: str, model: str, tokens: Sequence[str], *, routed: bool) -> di
         for head in (1, 2)
     ]
     origin = {"task": task, "model": model, "data": "mini", "preset": "mini", "seed": 0, "key": "0" * 64}
-    return origin | {"sentences": [sentence], "masking": masking}
+    layer = {"layer": 1, "heads": 4, "effective_heads": [4.0, 2.5], "activation": 0.75, "spread": 0.02}
+    summary = {"routing": [layer]} if routed else {}
+    return origin | {"sentences": [sentence], "masking": masking} | summary
 
 
 @pytest.fixture(scope="session")

@@ -308,3 +308,31 @@ def test_the_table_can_be_saved(page):
         read_table(page)["Base"]["SeLen"]
         == f"{float(next(x for x in lines if x.startswith('Base,')).split(',')[1]):.2f}"
     )
+
+
+DIMMED = """
+    const marks = [...document.querySelectorAll("[data-section] svg [data-model]")];
+    return [true, false].map((dim) => [...new Set(
+        marks.filter((mark) => mark.classList.contains("dim") === dim).map((mark) => mark.dataset.model))]);
+"""
+
+
+def test_a_model_under_the_pointer_stands_out(page):
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    assert page.execute_script(DIMMED)[0] == []
+    mark = one(page, "[data-section] svg text[data-model]")
+    page.execute_script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", mark)
+
+    def point(page):  # again, if the page moved meanwhile
+        ActionChains(page).move_to_element(one(page, "h1")).move_to_element(mark).perform()
+        return page.execute_script(DIMMED)[1] == [mark.get_attribute("data-model")]
+
+    WebDriverWait(page, 10).until(point)
+    dim, _ = page.execute_script(DIMMED)
+    assert len(dim) > 1
+    opacity = "return Number(getComputedStyle(document.querySelector(arguments[0])).opacity)"
+    assert page.execute_script(opacity, "svg .dim") < 0.5
+    ActionChains(page).move_to_element(one(page, "h1")).perform()
+    assert page.execute_script(DIMMED)[0] == []

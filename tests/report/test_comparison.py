@@ -113,7 +113,7 @@ def test_json_has_all_figures(tmp_path, records):
     assert (line["task"], line["accuracy"], line["seeds"]) == ("Tense", pytest.approx([84.1, 80.1]), [[0, 1, 2]] * 2)
     assert line["low"] < line["difference"] < line["high"]
     assert line["p"] <= line["p_holm"] < 0.05
-    assert line["test"] == "bootstrap"
+    assert line["test"] == "seeds"
     assert comparison["overall"]["task"] == "average of 3"
     assert warnings == [f"{tmp_path}/mini--x.json: not a whole JSON file. Delete it and run the cell again"]
 

@@ -23,6 +23,9 @@ def test_sentences_and_masked_heads_are_read(folder):
     assert second["layers"][1]["share"][0][0] == [[500] * 4] * 2
     assert found.masking[0] == {"task": "Tense", "model": "Base", "layer": 1, "head": 1, "accuracy": 71.0, "drop": 2.5}
     assert len(found.masking) == 8
+    (layer,) = found.routing  # of a file without routed layers, or of an older one, there is none
+    assert layer["effective_heads"] == [4.0, 2.5]
+    assert (layer["task"], layer["layer"], layer["spread"]) == ("Tense", 1, 0.02)
     assert found.left_out == 0
     assert found
 

@@ -55,10 +55,10 @@ def test_bold_on_a_terminal_and_stars_elsewhere(story):
     coloured = render(story, colour=True)
     plain = render(story)
     assert "\033[1m84.25\033[0m" in coloured
-    assert "\nBold: best of its column, or not significantly worse." in coloured
+    assert "\nBold: best of its column, or not significantly worse than any other." in coloured
     assert "*84.25" in plain
     assert "\033" not in plain
-    assert "\n*: best of its column, or not significantly worse." in plain
+    assert "\n*: best of its column, or not significantly worse than any other." in plain
     assert re.sub(r"\033\[\d+m", "", coloured).count("\n") == plain.count("\n")
 
 
@@ -230,9 +230,10 @@ def test_significant_differences_from_the_reference_are_marked(make_record):
     assert "‡*84.00" in render(records, reference="base")
     assert "**84.00**‡<br>±0.72" in render(records, "markdown", reference="base")
     assert r"\textbf{84.00}\rlap{$^\ddagger$}" in render(records, "latex", reference="base")
-    assert "†, ‡: differs from Base with p < .05, p < .01 (same test; Holm's correction over the table)." in render(
-        records, reference="base", explain=True
-    )
+    assert (
+        "†, ‡: differs from Base with p < .05, p < .01 (same test; "
+        "Holm's correction over all comparisons of the table with Base)."
+    ) in render(records, reference="base", explain=True)
     assert "‡" not in render(records)
     # The same difference is significant in the opposite direction.
     assert "‡80.00" in render(records, reference="em")

@@ -113,6 +113,7 @@ def test_other_measures_have_their_own_rows_and_columns_in_the_rows_of_accuracie
     assert rows["selectivity"].tolist()[:2] == pytest.approx([20.5, 20.5])
     assert rows["compression"].tolist()[:2] == pytest.approx([4.0, 4.0])
     assert rows[["control_accuracy", "selectivity", "codelength", "compression"]].iloc[2].isna().all()
+    assert rows[["word_control_accuracy", "word_selectivity"]].isna().all(axis=None)
     others = frame.loc[["random-labels", "description-length"]]
     assert others["test_accuracy"].tolist() == [60.0, 60.0, 70.0]
     assert others[["mean_accuracy", "best", "p", "paper_accuracy"]].isna().all(axis=None)
@@ -131,3 +132,12 @@ def test_the_processor_is_a_column_and_missing_in_older_records(make_record):
     assert frame["processor"].tolist()[0] == "AMD EPYC"
     assert frame["instruction_set"].tolist()[0] == "AVX2"
     assert frame[["processor", "instruction_set"]].iloc[1].isna().all()
+
+
+def test_the_two_controls_have_columns_of_their_own(make_record, change):
+    records = [make_record(accuracy=80.0)]
+    for measure, accuracy in (("random-labels", 60.0), ("word-labels", 70.0)):
+        records.append(change(make_record(accuracy=accuracy), measure=measure, key=measure))
+    row = make_frame(records).set_index("measure").loc["accuracy"]
+    names = ["control_accuracy", "selectivity", "word_control_accuracy", "word_selectivity"]
+    assert row[names].tolist() == [60.0, 20.0, 70.0, 10.0]

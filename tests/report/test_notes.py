@@ -42,12 +42,12 @@ def test_fewer_sentences_widen_the_intervals(make_record):
 
 def test_models_that_were_not_trained_alike(make_record):
     records = [
-        make_record(model="base", settings=settings(max_epochs=2)),
+        make_record(model="base", settings=settings(max_epochs=5)),
         make_record(model="simple", settings=settings()),
         make_record(model="em", settings=settings(patience=1)),
     ]
     assert find_notes(records) == [
-        "the models were not trained alike: training.max_epochs is 2 for Base, 8 for Simple, EM; "
+        "the models were not trained alike: training.max_epochs is 5 for Base, 8 for Simple, EM; "
         "training.patience is 3 for Base, Simple, 1 for EM"
     ]
 
@@ -55,20 +55,20 @@ def test_models_that_were_not_trained_alike(make_record):
 def test_a_label_with_a_comma_stands_in_quotes(make_record, change):
     untrained = make_record(model="simple", settings=settings())
     records = [
-        make_record(model="base", settings=settings(max_epochs=2)),
+        make_record(model="base", settings=settings(max_epochs=5)),
         make_record(model="em", settings=settings()),
         change(untrained, model__name="simple untrained", model__label="Simple, untrained"),
     ]
     assert find_notes(records) == [
-        "the models were not trained alike: training.max_epochs is 2 for Base, 8 for 'Simple, untrained', EM"
+        "the models were not trained alike: training.max_epochs is 5 for Base, 8 for 'Simple, untrained', EM"
     ]
 
 
 def test_settings_in_the_labels_are_not_noted_again(make_record):
-    records = [make_record(model=model, settings=settings(max_epochs=n)) for model in ("base", "em") for n in (2, 8)]
+    records = [make_record(model=model, settings=settings(max_epochs=n)) for model in ("base", "em") for n in (5, 8)]
     assert find_notes(records) == []
     assert find_notes([*records, make_record(model="simple", settings=settings())]) == [
-        "the models were not trained alike: training.max_epochs is 2 for Base (max_epochs=2), EM (max_epochs=2), "
+        "the models were not trained alike: training.max_epochs is 5 for Base (max_epochs=5), EM (max_epochs=5), "
         "8 for Base (max_epochs=8), Simple, EM (max_epochs=8)"
     ]
 
@@ -136,3 +136,17 @@ def test_controls_raise_no_doubts_about_accuracies(make_record, change):
     """A control is expected to be at chance, and its dev and test sentences are training sentences."""
     control = change(make_record(accuracy=50.0), measure="random-labels")
     assert find_notes([make_record(), change(control, outcome__dev_accuracy=90.0)]) == []
+
+
+def test_a_training_that_never_left_chance_is_named(make_record):
+    record = make_record(accuracy=49.0, size=1_000, settings=settings())
+    (label,) = [note for note in find_notes([record]) if note.startswith("never better on dev")]
+    assert label == "never better on dev than its most frequent label in any epoch: EM Tense seed 0"
+    assert not any(note.startswith("never") for note in find_notes([make_record(accuracy=80.0, settings=settings())]))
+
+
+def test_a_best_epoch_that_is_the_last_allowed_one_is_named(make_record):
+    (note,) = find_notes([make_record(settings=settings(max_epochs=2))])
+    assert note.startswith("the last allowed epoch is the best one")
+    assert note.endswith(": EM Tense seed 0")
+    assert find_notes([make_record(settings=settings(max_epochs=3))]) == []

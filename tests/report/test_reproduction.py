@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 import pytest
 
@@ -62,10 +63,45 @@ def test_one_seed_is_a_list_of_one(make_record, commands):
     ],
 )
 def test_frozen_encoders(make_record, change, commands, name, settings, expected):
-    record = change(make_record(), model__name=name, settings=settings | {"probe": {"probe": "linear"}})
-    (command,) = commands([record])
+    label = name.replace("layer 04", "layer 4")
+    probed = settings | {"probe": {"probe": "linear"}}
+    (command,) = commands([change(make_record(), model__name=name, model__label=label, settings=probed)])
     assert expected in command
     assert "--set" not in command
+
+
+@pytest.mark.parametrize(
+    ("name", "label", "encoder", "expected"),
+    [
+        ("x.py:E", "E", {"path": "v.txt", "dim": 3, "whole": True}, "--encoder 'x.py:E?path=v.txt&dim=3&whole=true'"),
+        ("x.py:E", "E", {"sign": "a b&c"}, "--encoder 'x.py:E?sign=a%20b%26c'"),
+        ("x.py:E", "Mine", {}, "--encoder Mine=x.py:E"),
+        ("length", "Length", {}, "--encoder length"),
+        ("length", "Floor", {}, "--encoder Floor=length"),
+        ("huggingface:a/b", "b", {}, "--encoder huggingface:a/b"),
+        ("huggingface:a/b layer 02", "B layer 2", {"layer": 2}, "--encoder B=huggingface:a/b --layer 2"),
+        ("huggingface:a/b mix", "b mix", {"layer": "mix"}, "--encoder huggingface:a/b --layer mix"),
+        ("huggingface:a/b untrained", "b untrained", {}, "--encoder huggingface:a/b"),
+        ("huggingface:b", "b", {"model_dtype": "bfloat16"}, "--encoder huggingface:b --model-dtype bfloat16"),
+        ("huggingface:b", "b", {"prompt": "q: {text}"}, "--encoder huggingface:b --prompt 'q: {text}'"),
+        ("huggingface:b", "b", {"special_tokens": False}, "--encoder huggingface:b --no-special-tokens"),
+        ("huggingface:b", "b", {"detokenise": True}, "--encoder huggingface:b --detokenise"),
+        ("senteval:s.py", "s", {}, "--encoder senteval:s.py"),
+    ],
+)
+def test_a_command_makes_the_same_row(make_record, change, commands, name, label, encoder, expected):
+    settings = {"encoder": encoder, "probe": {"probe": "linear"}}
+    (command,) = commands([change(make_record(), model__name=name, model__label=label, settings=settings)])
+    options = set(shlex.split(command)) - {"probe", "run"}
+    assert set(shlex.split(expected)) <= options
+    unexpected = {"--layer", "--prompt", "--detokenise", "--no-special-tokens", "--model-dtype"} - {*expected.split()}
+    assert not options & unexpected
+
+
+def test_a_probe_on_some_of_the_sentences(make_record, change, commands):
+    settings = {"encoder": {}, "probe": {"probe": "linear"}, "training": {"sentences": 500}}
+    (command,) = commands([change(make_record(), model__name="length", model__label="Length", settings=settings)])
+    assert command.endswith(" --probe linear --set training.sentences=500 --results results")
 
 
 def test_all_layers_are_one_command(gallery, commands):

@@ -115,7 +115,7 @@ function axes(x, y, { left, right, top, bottom, xLabel = "", yLabel = "" }) {
 
 /* points: {model, label, mean, low, high, text}; baseline: a number that a vertical line marks. */
 function dotPlot(points, { label, baseline = null }) {
-  const left = Math.min(LETTERS, Math.max(...points.map((point) => point.label.length))) * 6.2 + 12;
+  const left = Math.min(LETTERS, Math.max(...points.map((point) => point.label.length))) * 6.9 + 12;
   const width = 320, right = width - 12, top = 6, row = 17, bottom = top + row * points.length + 4;
   const numbers = points.flatMap((point) => [point.low, point.high]);
   const x = scale(baseline === null ? numbers : [...numbers, baseline], left, right);

@@ -1,7 +1,7 @@
 /* The page: views, sorting, hiding, tooltips, and the charts below. A value is a list, packed by pack_value in page.py. */
 
 const [MEAN, LOW, HIGH, TEXT, HALF, BEST, MARK] = [0, 1, 2, 3, 4, 5, 6];
-const BASELINES = { difference: 0, selectivity: 0, compression: 1 }; // figures of a model that knows nothing; the baseline of accuracy is the majority
+const BASELINES = { difference: 0, selectivity: 0, "word selectivity": 0, compression: 1 }; // figures of a model that knows nothing; the baseline of accuracy is the majority
 const WORST = 24; // largest number of labels whose accuracy is drawn
 const page = JSON.parse(document.getElementById("data").textContent);
 const card = document.getElementById("card");

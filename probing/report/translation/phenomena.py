@@ -18,10 +18,12 @@ from probing.statistics import (
     Comparison,
     Interval,
     Sample,
+    SeedPrior,
     accuracy_interval,
     average_comparisons,
     average_interval,
     compare,
+    learn_seeds,
 )
 from probing.translation.settings import ATTENTIONS
 
@@ -160,22 +162,26 @@ def _compare_systems(
     base = samples.get(group.base.label) if group.base is not None else None
     if group.base is None or base is None:
         return {}
+    prior = learn_seeds(sample for of_system in samples.values() for sample in of_system.values())
     found: dict[_Key, Comparison] = {}
     for label, ours in samples.items():
         if label != group.base.label:
-            for attention, compared in _compare_by_attention(ours, base, names):
+            for attention, compared in _compare_by_attention(ours, base, names, prior):
                 found |= {(label, attention, name): one for name, one in compared.items()}
                 found[label, attention, AVERAGE] = average_comparisons(list(compared.values()))
     return found
 
 
 def _compare_by_attention(
-    ours: Mapping[str, Sample], theirs: Mapping[str, Sample], names: Sequence[str]
+    ours: Mapping[str, Sample], theirs: Mapping[str, Sample], names: Sequence[str], prior: SeedPrior
 ) -> Iterator[tuple[str, dict[str, Comparison]]]:
     for attention in ATTENTIONS:
         members = [name for name in names if PHENOMENA[name].attention == attention]
         if members:
-            yield attention, {name: compare(ours[name], theirs[name], stream=_choose_stream(name)) for name in members}
+            yield (
+                attention,
+                {name: compare(ours[name], theirs[name], stream=_choose_stream(name), prior=prior) for name in members},
+            )
 
 
 @cache
