@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import textwrap
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -18,6 +19,8 @@ WIDE = 100
 """Width of a terminal from which bars are long."""
 SECONDS_UNTIL_A_BAR = 2.0
 """Time after which a progress bar appears."""
+TIME_LEFT = 12
+"""Number of characters that the time left takes, with the gaps between columns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,8 +75,12 @@ class Display:
             self.warn(text)
 
     def warn(self, text: str) -> None:
-        """Print a line even when quiet."""
-        self.console.print(as_one_line(text), markup=False, emoji=False)
+        """Print a line even when quiet; a terminal gets it broken at words."""
+        line = as_one_line(text)
+        if self.console.is_terminal and len(line) > self.console.width:  # a path stays whole
+            width = self.console.width
+            line = textwrap.fill(line, width, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
+        self.console.print(line, markup=False, emoji=False)
 
     @contextmanager
     def listening(self) -> Iterator[None]:
@@ -136,12 +143,14 @@ class Display:
             return
         columns = (
             TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=24),
+            BarColumn(bar_width=self._bar),
             MofNCompleteColumn(),
             TimeRemainingColumn(),
         )
         with Progress(*columns, console=self.console, transient=True) as progress:
-            row = progress.add_task(as_one_line(what), total=total, completed=done)
+            room = self.console.width - self._bar - TIME_LEFT - 2 * len(f"{total:,}")
+            name = _leave_out_middle(as_one_line(what), max(16, room))
+            row = progress.add_task(name, total=total, completed=done)
             yield lambda done: progress.update(row, completed=done)
 
     def update(self, status: Status) -> None:
@@ -161,10 +170,10 @@ class Display:
             if status.work not in self._rows:
                 self._rows[status.work] = self._progress.add_task(as_one_line(status.work), total=1.0, text="")
             text = as_one_line(status.text)
-            self._longest = max(self._longest, len(text))
+            overall = f"cell {min(len(self._ended) + 1, self._total)} of {self._total}{self._left_text()}"
+            self._longest = max(self._longest, len(text), len(overall))
             row, name = self._rows[status.work], self._shorten(status.work)
             self._progress.update(row, completed=status.fraction, text=text, description=name)
-            overall = f"cell {min(len(self._ended) + 1, self._total)} of {self._total}{self._left_text()}"
             self._progress.update(self._overall, completed=self._done, text=overall)
 
     def finish(self, cell: str, outcome: str) -> None:
@@ -182,8 +191,7 @@ class Display:
 
     def _shorten(self, name: str) -> str:
         """Return a name that leaves room for bar and text; a long one loses its middle, because names differ last."""
-        shown, room = as_one_line(name), max(16, self.console.width - self._bar - self._longest - 2)
-        return shown if len(shown) <= room else f"{shown[: room // 2 - 1]}…{shown[-(room - room // 2) :]}"
+        return _leave_out_middle(as_one_line(name), max(16, self.console.width - self._bar - self._longest - 2))
 
     @property
     def _done(self) -> float:
@@ -196,6 +204,11 @@ class Display:
         if len(self._ended) >= self._total or done <= 0:
             return ""
         return f"  about {format_seconds((time.monotonic() - self._started) * (self._size - done) / done)} left"
+
+
+def _leave_out_middle(name: str, room: int) -> str:
+    """Return a name of at most some characters."""
+    return name if len(name) <= room else f"{name[: room // 2 - 1]}…{name[-(room - room // 2) :]}"
 
 
 class _LogLines(logging.Handler):

@@ -12,6 +12,7 @@ from probing.commands.plot import plot
 from probing.commands.program import main
 from probing.commands.report import report
 from probing.commands.run import run
+from probing.commands.sweep import sweep
 from probing.commands.tasks import tasks
 from probing.commands.translate import translate
 from probing.commands.verify import verify
@@ -20,6 +21,7 @@ __all__ = ["main"]
 
 for command in (
     run,
+    sweep,
     report,
     compare,
     translate,

@@ -13,6 +13,9 @@ from probing.storage import CHECKPOINTS, KINDS, VECTORS
 TEXTS = [0, 1, 2, 5, 7]
 """Columns of the table of vectors that hold texts, even if these look like numbers."""
 
+LONGEST_NAME = 50
+"""Number of characters from which a name is shown without its middle."""
+
 
 @click.group()
 def cache() -> None:
@@ -35,10 +38,17 @@ def list_cache(results: Path) -> None:
 
     headers = ["encoder", "task", "sentences", "dim", "layers", "kept as", "MB", "key"]
     vectors = escape_rows(describe_cached())
-    click.echo(tabulate(vectors, headers, floatfmt=".1f", disable_numparse=TEXTS if vectors else False))
-    if others := escape_rows(describe_leftovers(results)):
+    options.show_fitted(tabulate(vectors, headers, floatfmt=".1f", disable_numparse=TEXTS if vectors else False))
+    if others := escape_rows((*facts, _shorten(name)) for *facts, name in describe_leftovers(results)):
         headers = ["kind", "what", "MB", "folder"]
-        click.echo("\n" + tabulate(others, headers, floatfmt=".1f", disable_numparse=[0, 1, 3]))
+        options.show_fitted("\n" + tabulate(others, headers, floatfmt=".1f", disable_numparse=[0, 1, 3]))
+
+
+def _shorten(name: str) -> str:
+    """Return a long name without its middle, which tells a reader nothing; a program that reads it gets the whole."""
+    if options.find_width() is None or len(name) <= LONGEST_NAME:
+        return name
+    return f"{name[: LONGEST_NAME // 2]}…{name[-LONGEST_NAME // 2 :]}"
 
 
 @cache.command("clear")

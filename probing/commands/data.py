@@ -72,7 +72,7 @@ def check(paths: tuple[str, ...], as_json: bool, strict: bool) -> None:
     """
     from probing.corpus.checks import check as check_files
 
-    show = options.show_json if as_json else options.show
+    show = options.show_json if as_json else options.show_fitted
     sys.exit(check_files([Path(path) for path in paths], report=show, as_json=as_json, strict=strict))
 
 
@@ -182,7 +182,7 @@ def build(
         if parser is not None:
             options.warn("probe: interrupted; what has been parsed is kept: run the command again to go on")
         raise
-    options.show(sheet.to_table())
+    options.show_fitted(sheet.to_table())
     built = sum(one.reason is None for one in sheet.tasks)
     options.show(f"\n{as_one_line(str(output))}: {built} task files and datasheet.md")
     if text and parser is None:

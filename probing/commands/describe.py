@@ -43,4 +43,7 @@ def describe(
     description = describe_model(
         found.object, config, name=found.name, vocabulary_size=vocabulary_size, num_classes=num_classes
     )
-    click.echo(json.dumps(dataclasses.asdict(description), indent=2) if as_json else description.text())
+    if as_json:
+        click.echo(json.dumps(dataclasses.asdict(description), indent=2))
+    else:
+        options.show_fitted(description.text())

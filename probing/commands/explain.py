@@ -68,4 +68,4 @@ def explain(
     if as_json:
         options.show_json(json.dumps([dataclasses.asdict(each) for each in explained], ensure_ascii=False))
     else:
-        options.show(render(explained))
+        options.show_fitted(render(explained))

@@ -27,5 +27,7 @@ def merge(folders: tuple[Path, ...], output: Path) -> None:
     from probing.results import merge as merge_folders
 
     merged = merge_folders(folders, output, on_damaged=options.warn)
-    options.show(f"{as_one_line(str(output))}: {merged.written} records written, {merged.there} were there already")
+    options.show_fitted(
+        f"{as_one_line(str(output))}: {merged.written} records written, {merged.there} were there already"
+    )
     sys.exit(1 if merged.damaged else 0)

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import click
 
 from probing import registry
+from probing.commands import screen
 from probing.config import BACKENDS, DEVICES, MODEL_DTYPES, POOLINGS, PRESETS
 from probing.errors import ProbingError, as_lines, as_one_line, escape_json
 from probing.registry import COMPARED
@@ -42,6 +43,11 @@ def warn(line: str) -> None:
 def show(text: str) -> None:
     """Print lines; control characters in them, which a file name or a label may hold, are printed as escapes."""
     click.echo(as_lines(text))
+
+
+def show_fitted(text: str) -> None:
+    """Show prose and tables, cut and broken to fit the terminal."""
+    show(screen.fit(text, find_width()))
 
 
 def write(path: Path, content: bytes) -> None:
@@ -176,9 +182,17 @@ DATA = together(
     click.option("--data-dir", type=FOLDER, help="Folder of SentEval's files. [default: data/senteval]"),
     click.option("--task-file", "task_files", multiple=True, type=FILE, help="Your own task, in SentEval's format."),
 )
+CONFIG = click.option("--config", "config_file", type=FILE, help="TOML file of settings, in sections such as [model].")
 SETTINGS = together(
-    click.option("--config", "config_file", type=FILE, help="TOML file of settings, in sections such as [model]."),
+    CONFIG,
     click.option("--set", "settings", multiple=True, metavar="SECTION.KEY=VALUE", help="Value of a single setting."),
+)
+BY = click.option(
+    "--by",
+    "by",
+    multiple=True,
+    metavar="SECTION.KEY",
+    help="Setting of a sweep, against which accuracies are shown. Can be repeated.",
 )
 AGGREGATORS = click.option(
     "--aggregator",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,12 +12,16 @@ from probing.commands import options
 from probing.errors import ProbingError, as_lines, escape_json
 from probing.report import FORMATS
 
+if TYPE_CHECKING:
+    from probing.report.selection import Selection
+
 
 @click.command()
 @options.RESULTS
 @click.option("--format", type=click.Choice(FORMATS), default="table", show_default=True, help="Format of the report.")
 @click.option("--compare", "reference", metavar="MODEL", help="Mark figures that differ significantly from this model.")
 @click.option("--against", type=click.Choice(["paper"]), help="Add the paper's figures, and check its claims.")
+@options.BY
 @options.FILTERS
 @options.EXPLAIN
 @click.option("-o", "--output", type=options.FILE, help="File to write instead of printing to the terminal.")
@@ -26,6 +30,7 @@ def report(
     format: str,
     reference: str | None,
     against: str | None,
+    by: tuple[str, ...],
     explain: bool,
     output: Path | None,
     **filters: Any,
@@ -42,12 +47,16 @@ def report(
     probe report --format latex -o table.tex
     probe report --format csv | cut -d, -f5,7,11
     probe report --format html -o report.html
+    probe report --by model.num_capsules --by model.iterations
     """
     from probing.report.formats import load_and_render
     from probing.report.selection import Selection
 
     if format == "html" and output is None and sys.stdout.isatty():
         raise ProbingError("--format html makes a page, not text for a terminal: add -o report.html")
+    if by:
+        _report_sweep(results, format, by, output, Selection(**filters), compared=bool(reference or against))
+        return
     text = load_and_render(
         results,
         format,
@@ -59,6 +68,24 @@ def report(
         width=None if output else options.find_width(),
         on_damaged=options.warn,
     )
+    _show(text, format, output)
+
+
+def _report_sweep(
+    results: Path, format: str, by: tuple[str, ...], output: Path | None, selection: Selection, *, compared: bool
+) -> None:
+    """Print accuracy against some settings."""
+    from probing.report.sweeps import load_and_render_sweep
+
+    if compared:
+        raise ProbingError("--by shows accuracies against a setting. It does not go with --compare or --against")
+    width = None if output else options.find_width()
+    text = load_and_render_sweep(results, format, by, selection=selection, width=width, on_damaged=options.warn)
+    _show(text, format, output)
+
+
+def _show(text: str, format: str, output: Path | None) -> None:
+    """Print a report, or write it to a file."""
     if output is None:
         # The other formats hold no control characters, except those that make text bold.
         click.echo({"json": escape_json, "csv": as_lines}.get(format, str)(text))

@@ -17,11 +17,17 @@ def tasks() -> None:
 
     headers = ["task", "family", "classes", "file", "also called", "asks for"]
     rows = [
-        (task.name, task.family, task.classes or "", f"{task.file}.txt", ", ".join(task.spellings[1:3]), task.asks)
+        (task.name, task.family, task.classes or "", f"{task.file}.txt", _list_others(task.spellings), task.asks)
         for task in TASKS + COUNTERPARTS
     ]
     if (width := options.find_width()) is None or width >= WIDE:
         options.show_list(rows, headers)
     else:
-        told = [(*row, f"{asks} ({file}; also {names})") for *row, file, names, asks in rows]
+        told = [(*row, f"{asks} ({file}{names and f'; also {names}'})") for *row, file, names, asks in rows]
         options.show_list(told, [*headers[:3], headers[-1]])
+
+
+def _list_others(spellings: tuple[str, ...]) -> str:
+    """Return the names of a task in SentEval and in its paper that differ from its name here."""
+    name, *others, _ = spellings
+    return ", ".join(dict.fromkeys(other for other in others if other != name))

@@ -27,6 +27,6 @@ def verify(folder: Path, data: Path | None) -> None:
     """
     from probing.experiments.verifying import verify as verify_records
 
-    count, wrong = verify_records(folder, data, lambda line: options.show(as_one_line(line)))
-    options.show(f"{as_one_line(str(folder))}: {count - wrong} of {count} records add up")
+    count, wrong = verify_records(folder, data, lambda line: options.show_fitted(as_one_line(line)))
+    options.show_fitted(f"{as_one_line(str(folder))}: {count - wrong} of {count} records add up")
     sys.exit(1 if wrong else 0)

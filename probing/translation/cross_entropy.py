@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from probing.model import can_multiply, multiply
+from probing.native import differentiate
 
 BLOCK = 1 << 20
 """Approximate number of scores in a block: few enough for a processor's cache, enough for its matrix products."""
@@ -46,10 +46,9 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
         by_hidden = torch.empty_like(hidden_Td) if needed else None
         by_weight = torch.zeros_like(weight, dtype=weight_Vd.dtype) if needed else None
         step = max(16, BLOCK // size)
-        product = multiply if can_multiply(hidden_Td, weight) else functional.linear
         for start in range(0, len(hidden_Td), step):
             hidden, targets = hidden_Td[start : start + step], targets_T[start : start + step].unsqueeze(1)
-            scores = product(hidden, weight).to(total.dtype)
+            scores = functional.linear(hidden, weight).to(total.dtype)
             right, largest = scores.gather(1, targets), scores.amax(1, keepdim=True)
             total -= (1 - smoothing - others) * right.sum() + others * scores.sum()
             odds = scores.sub_(largest).exp_()
@@ -58,9 +57,9 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
             if by_hidden is not None and by_weight is not None:
                 gradient = odds.div_(sums).sub_(others)
                 gradient.scatter_add_(1, targets, gradient.new_full(targets.shape, smoothing + others - 1))
-                gradient = gradient.to(hidden.dtype)
-                by_hidden[start : start + step] = product(gradient, weight.mT)
-                by_weight += product(gradient.mT, hidden.mT)
+                by_block, by_scores = differentiate(gradient.to(hidden.dtype), hidden, weight)
+                by_hidden[start : start + step] = by_block
+                by_weight += by_scores
         ctx.save_for_backward(by_hidden, by_weight)
         return total
 

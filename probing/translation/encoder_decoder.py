@@ -53,11 +53,10 @@ class DecoderLayer(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, hidden_Td: Tensor, packing: Packing, memory_Sd: Tensor, memory_packing: Packing) -> Tensor:
-        hidden_Td = hidden_Td + self.dropout(self.self_attention(self.self_attention_norm(hidden_Td), packing))
+        hidden_Td = self.dropout.add(hidden_Td, self.self_attention(self.self_attention_norm(hidden_Td), packing))
         seen_Td = self.memory_attention(self.memory_attention_norm(hidden_Td), packing, memory_Sd, memory_packing)
-        hidden_Td = hidden_Td + self.dropout(seen_Td)
-        added_Td: Tensor = self.dropout(self.feed_forward(self.feed_forward_norm(hidden_Td)))
-        return hidden_Td + added_Td
+        hidden_Td = self.dropout.add(hidden_Td, seen_Td)
+        return self.dropout.add(hidden_Td, self.feed_forward(self.feed_forward_norm(hidden_Td)))
 
 
 class Decoder(nn.Module):

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from probing.model import Packing
+from probing.native import products_in
 from probing.tasks import Integers
 from probing.training import ALONE, BatchSize, Evaluation, Ranks, move
 from probing.translation.cross_entropy import smoothed_cross_entropy
@@ -116,8 +117,9 @@ class TranslationObjective:
         """Return the mean loss of a target subword of dev, without smoothing."""
         self.model.eval()
         split, total = self.dev.split, 0.0
-        for pairs in split.batches(np.arange(len(split)), DEV_TOKENS):
-            total += float(self._add_up(self.model, pairs, 0.0))
+        with products_in(torch.float32, self.device):
+            for pairs in split.batches(np.arange(len(split)), DEV_TOKENS):
+                total += float(self._add_up(self.model, pairs, 0.0))
         return total / max(1, len(split.target_tokens))
 
     def translate_dev(self) -> list[str]:

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from probing.model import OneDnnProducts
+from probing.native import OneDnnProducts
 from probing.translation.decoder_cache import DecoderCache
 from probing.translation.encoder_decoder import EncoderDecoder
 from probing.translation.settings import SearchConfig

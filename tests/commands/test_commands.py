@@ -45,11 +45,12 @@ def test_every_command_and_option_is_explained(probe: Probe, path: tuple[str, ..
         assert f"probe {' '.join(path)}" in out.partition("Options:")[0].partition("\n")[2], "help shows an example"
 
 
-def test_help_does_not_import_torch() -> None:
+@pytest.mark.parametrize("command", ["--help", "tasks"])
+def test_what_only_lists_imports_nothing_heavy(command: str) -> None:
     program = (
         "import sys\n"
         "from probing.commands import main\n"
-        "try: main(['--help'])\n"
+        f"try: main(['{command}'])\n"
         "except SystemExit: pass\n"
         "heavy = {'torch', 'pandas', 'numpy', 'sklearn', 'rich', 'nltk', 'pooch'} & set(sys.modules)\n"
         "sys.exit(f'imported {heavy}' if heavy else 0)"

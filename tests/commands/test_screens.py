@@ -23,6 +23,8 @@ COMMANDS = {
     "tasks": ["tasks"],
     "encoders": ["encoders"],
     "aggregators": ["aggregators"],
+    "describe": ["describe", "--aggregator", "em"],
+    "translate describe": ["translate", "describe", "--aggregator", "em", "--vocabulary", "24004,30829"],
 }
 
 WORD = r"[\w.%]+"

@@ -34,7 +34,13 @@ Start = Callable[..., subprocess.Popen[str]]
 
 def make_settings(epochs: int) -> list[str]:
     sizes = [f"model.{name}={value}" for name, value in SIZES.items()]
-    return [*sizes, f"training.max_epochs={epochs}", f"training.patience={epochs}", "training.min_frequency=1"]
+    return [
+        *sizes,
+        f"training.max_epochs={epochs}",
+        f"training.patience={epochs}",
+        "training.min_frequency=1",
+        "training.min_epoch_steps=1",
+    ]
 
 
 @pytest.fixture(scope="module")

@@ -87,4 +87,5 @@ def describe(
     if as_json:
         click.echo(json.dumps({**dataclasses.asdict(description), "over_base": total - base}, indent=2))
     else:
-        click.echo(f"{description.text()}\n\n{total / 1e6:.1f}M parameters, {(total - base) / 1e6:+.1f}M beside base")
+        text = f"{description.text()}\n\n{total / 1e6:.1f}M parameters, {(total - base) / 1e6:+.1f}M beside base"
+        options.show_fitted(text)

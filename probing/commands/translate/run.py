@@ -176,7 +176,10 @@ def run(
     display = Display(verbosity=verbose - quiet)
     if plan:
         planned = translating.plan_translations(experiment, place, display)
-        options.show(json.dumps(planned.as_dict(), indent=2) if as_json else planned.text())
+        if as_json:
+            options.show(json.dumps(planned.as_dict(), indent=2))
+        else:
+            options.show_fitted(planned.text())
         return
     summary = translating.run_translations(experiment, place, display)
     if summary.cells and not quiet:
