@@ -4,7 +4,7 @@
     python -m benchmarks --only routing --rounds 5 --clock cpu --threads 1
 
 On a machine that is busy with other work, `--clock cpu --threads 1` counts the seconds that a step itself was running.
-A part that is not measured keeps the figures that the file has.
+A part that is not measured keeps the figures that the file has. What got slower than the file's figures is marked.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import torch
 from rich.console import Console
 
 from benchmarks import corpus, embedding, epochs, growth, products, reporting, routing, running, translation
+from benchmarks.comparing import list_slower, render_slower
 from benchmarks.measuring import CLOCKS, name_machine
 from probing.aggregators.implementation import describe
 
@@ -63,7 +64,10 @@ def main() -> None:
         measured = PARTS[name].measure(rounds=options.rounds, clock=CLOCKS[options.clock])
         console.print(PARTS[name].render(measured))
         console.print(f"{name}: measured in {time.monotonic() - start:.0f} s\n")
-        figures[name] = {"conditions": conditions, "figures": measured}
+        now = {"conditions": conditions, "figures": measured}
+        if name in figures:
+            console.print(render_slower(name, list_slower(figures[name], now)))
+        figures[name] = now
         options.output.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
 
 

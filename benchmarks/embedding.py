@@ -14,7 +14,7 @@ from rich.table import Table
 
 from benchmarks.measuring import median_ratio, take_turns
 
-SENTENCES = 512
+SENTENCES = 1024
 PEAK = "sentence-transformers encode"
 
 
@@ -34,15 +34,16 @@ def measure(*, rounds: int, clock: Callable[[], float]) -> list[dict[str, Any]]:
     data = load_task(ensure_embedded() / task.file_name)
     encoder = find_encoder(f"huggingface:{model}").load(torch.device("cpu"))
     ours = PreparedEncoder(name="MiniLM", task=task, encoder=encoder, data=data, layers=1, dtype="float32")
-    every = [rows for rows in Blocks.cut(data, encoder.batch_size) if rows.max() < len(data.splits["tr"])]
-    blocks = every[:: max(1, len(every) * len(every[0]) // SENTENCES)]  # of all lengths
-    texts = [" ".join(tokens) for rows in blocks for tokens in ours._take(rows)]
-    shuffled = [texts[number] for number in np.random.default_rng(0).permutation(len(texts))]
+    rows = np.random.default_rng(0).choice(len(data.splits["tr"]), SENTENCES, replace=False)  # the same for both
+    cut = Blocks.cut(data, encoder.batch_size)
+    order = cut.order[np.isin(cut.order, rows)]
+    blocks = [order[start : start + cut.size] for start in range(0, SENTENCES, cut.size)]
+    texts = [" ".join(tokens) for tokens in ours._take(rows)]
     theirs = SentenceTransformer(str(model), device="cpu")
     seconds = take_turns(
         {
             "huggingface:": lambda: [*ours.encode_blocks(blocks, ["batch"] * len(blocks))],
-            PEAK: lambda: theirs.encode(shuffled, show_progress_bar=False),
+            PEAK: lambda: theirs.encode(texts, show_progress_bar=False),
         },
         rounds=rounds,
         clock=clock,

@@ -34,9 +34,7 @@ AGGREGATORS: dict[str, Callable[..., nn.Module]] = {
     "simple": SimpleAggregator,
     "em": EMAggregator,
 }
-SETTINGS = TrainingConfig(
-    max_epochs=1, patience=1, batch_size=SENTENCES, learning_rate=1e-4, warmup_steps=100, clip_norm=1.0
-)
+SETTINGS = TrainingConfig(max_epochs=1, patience=1, batch_size=SENTENCES, learning_rate=1e-4, clip_norm=1.0)
 SIZES = {"small": 1024, "paper": 192}
 """The sentences of an epoch."""
 GOAL = 3.0

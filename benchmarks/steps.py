@@ -15,6 +15,7 @@ from torch.profiler import ProfilerActivity, profile
 from benchmarks.measuring import CLASSES, VOCABULARY, make_split
 from probing.config import ModelConfig
 from probing.model.classifier import build_classifier
+from probing.native import products_in
 from probing.tasks.batches import Batch, PackedSplit
 from probing.training.objectives import compute_scores
 from probing.training.optimizer import Optimizer
@@ -60,7 +61,8 @@ class Trainer:
         )
 
     def step(self) -> None:
-        self.optimizer.step([self.loss()])
+        with products_in(torch.float32, CPU):
+            self.optimizer.step([self.loss()])
 
     def measure_memory(self) -> int:
         """Return the most bytes that forward and backward hold at once, above the parameters and their gradients."""

@@ -25,7 +25,8 @@ from torch.nn.utils.rnn import pad_sequence
 from probing.aggregators.em import EMAggregator
 from probing.aggregators.linear import LinearAggregator
 from probing.config import RoutingConfig
-from probing.model import OneDnnProducts, build_aggregator, make_embedding, sinusoids
+from probing.model import build_aggregator, make_embedding, sinusoids
+from probing.native import products_in
 from probing.tasks import Integers
 from probing.training.optimizer import Optimizer
 from probing.translation.encoder_decoder import EncoderDecoder, build_encoder_decoder
@@ -108,7 +109,7 @@ def train_packed(model: EncoderDecoder, size: Size, split: ParallelSplit) -> Cal
 
     def train() -> None:
         model.train()
-        with OneDnnProducts():
+        with products_in(torch.float32, CPU):
             for update in objective.batches(np.arange(len(split))):
                 optimizer.step(objective.losses(update))
 
