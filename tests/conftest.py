@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import logging
 import os
@@ -22,7 +23,7 @@ from probing.results import CellIdentity, Counts, DataIdentity, ModelIdentity, R
 from probing.tasks import COUNTERPARTS, TASKS, own_task
 
 GOLDEN = Path(__file__).with_name("golden")
-KERNELS = re.compile(r"(routing|descent)-[0-9a-f]{24}-[0-9a-f]{32}\.so")
+KERNELS = re.compile(r"[a-z]+-[0-9a-f]{24}-[0-9a-f]{32}\.so")
 LINES = ("tr\tA\tthe cat sat .", "tr\tB\tdogs bark", "va\tA\tthe dog sat .", "te\tB\tcats bark")
 
 
@@ -54,6 +55,12 @@ def cache_home(
             temporary = shared / f".{os.getpid()}-{library.name}"
             shutil.copy(library, temporary)
             temporary.rename(shared / library.name)
+
+
+@pytest.fixture(autouse=True)
+def _unfrozen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep objects where hypothesis finds them: a command is a program's only work elsewhere, but not here."""
+    monkeypatch.setattr(gc, "freeze", lambda: None)
 
 
 @pytest.fixture(autouse=True)

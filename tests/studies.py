@@ -35,7 +35,7 @@ def make_settings(*, num_layers: int = 1, max_epochs: int = 2) -> tuple[str, ...
     """Return settings with which a training takes a second."""
     sizes = {"model_dim": 16, "num_heads": 2, "num_capsules": 8, "feed_forward_dim": 16, "head_dim": 16}
     model = {**sizes, "num_layers": num_layers}
-    training = {"max_epochs": max_epochs, "min_frequency": 1}
+    training = {"max_epochs": max_epochs, "min_epoch_steps": 1, "min_frequency": 1}
     return (
         *(f"model.{key}={value}" for key, value in model.items()),
         *(f"training.{k}={v}" for k, v in training.items()),

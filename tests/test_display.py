@@ -269,3 +269,35 @@ def test_long_names_leave_room_for_the_bar_and_the_text(live, width):
     assert text in line
     assert "seed 4 " in line
     assert line.startswith("coord")
+
+
+LONG = "BShif A_very_long_name_of_an_encoder_that_never_ends_and_goes_on layer 0 seed 0"
+
+
+def test_a_long_line_is_broken_at_words_on_a_terminal_only(plain, live):
+    for screen, expected in ((plain(), f"{LONG}: test 48.20 (majority 50.00)\n"), (live(width=80), None)):
+        screen.display.warn(f"{LONG}: test 48.20 (majority 50.00)")
+        assert screen.text == (expected or f"{LONG}:\n  test 48.20 (majority 50.00)\n")
+    screen = live(width=40)
+    screen.display.warn(f"results are in /{'a' * 60}/b")
+    assert screen.text == f"results are in\n  /{'a' * 60}/b\n", "a path stays whole"
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+def test_a_long_name_leaves_room_for_what_is_counted(live, width):
+    screen = live(width=width)
+    with screen.display.counting(f"{LONG}: embedding", 4500) as tell:
+        tell(2304)
+    lines = [CONTROL.sub("", line) for line in re.split(r"[\r\n]", screen.file.getvalue())]
+    shown = [line for line in lines if "2304/4500" in line]
+    assert shown
+    assert all(len(line) <= width for line in shown)
+
+
+def test_a_long_name_leaves_room_for_the_number_of_cells(live):
+    screen = live(width=80)
+    with screen.display.running([(LONG, 1), ("B", 1)]):
+        screen.display.update(status(LONG, 0.5, text=""))
+        screen.now += 60
+        screen.display.update(status(LONG, 0.6, text=""))
+        assert "cell 1 of 2  about 2m20s left" in screen.refresh()

@@ -42,9 +42,11 @@ def test_what_lies_flat() -> None:
 
 
 def list_offered(package: str) -> set[str]:
-    """Return the names that a package's `__init__` imports from its modules."""
+    """Return the names that a package's `__init__` imports from its modules, some for type checkers only."""
     tree = ast.parse((PACKAGE / package / "__init__.py").read_text(encoding="utf-8"))
-    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    branches = [node for node in tree.body if isinstance(node, ast.If)]
+    statements = [*tree.body, *(each for node in branches for each in node.body)]
+    imports = [node for node in statements if isinstance(node, ast.ImportFrom) and node.module != "typing"]
     return {alias.asname or alias.name for node in imports for alias in node.names}
 
 
