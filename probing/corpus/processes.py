@@ -43,16 +43,17 @@ def map_in_order(
                 yield _await(waiting.popleft(), meanwhile)
         while waiting:
             yield _await(waiting.popleft(), meanwhile)
+    # Nothing is cancelled, and the processes are not ended by the executor: its thread, which hands out work meanwhile, would
+    # fail on what is not there any more. It is told of their end as if they had crashed.
     except Exception:
-        _cancel(waiting)
+        wait(waiting)
         raise
     except BaseException:
         executor = _executor(jobs)
         for pid in list(executor._processes):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        _cancel(waiting)
-        executor.shutdown(wait=True, kill_workers=True)
+        executor.shutdown(wait=True)
         raise
 
 
@@ -74,11 +75,6 @@ def _await(future: Future[R], meanwhile: Callable[[], None]) -> R:
     while not wait([future], timeout=SECONDS_BETWEEN_LOOKS).done:
         meanwhile()
     return future.result()
-
-
-def _cancel(futures: Iterable[Future[Any]]) -> None:
-    """Cancel what has not begun, and wait for the rest."""
-    wait([future for future in futures if not future.cancel()])
 
 
 def _executor(jobs: int) -> Any:
