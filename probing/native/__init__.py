@@ -1,7 +1,7 @@
 """Fast arithmetic of the processor: compiled kernels, their C++ sources, matrix products."""
 
 from probing.native.compiling import Kernels, load
-from probing.native.processor import has_narrow_tiles, name_processor
+from probing.native.processor import has_narrow_products, name_processor
 from probing.native.products import (
     OneDnnProducts,
     active_products,

@@ -37,6 +37,6 @@ def prefers_onednn() -> bool:
 
 
 @functools.cache
-def has_narrow_tiles() -> bool:
-    """Return whether the processor has instructions that multiply tiles of bfloat16 numbers (AMX)."""
-    return has_onednn() and bool(torch.cpu._is_amx_tile_supported())
+def has_narrow_products() -> bool:
+    """Return whether the processor multiplies bfloat16 numbers: in vectors (AVX-512) or in tiles (AMX)."""
+    return has_onednn() and bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from probing.errors import ProbingError
-from probing.native import has_narrow_tiles, name_processor
+from probing.native import has_narrow_products, name_processor
 
 AnyConfig = TypeVar("AnyConfig", bound=Any)
 """Settings of probing or of translation."""
@@ -44,15 +44,15 @@ def describe_processor(device: torch.device) -> dict[str, str]:
 def pick_precision(name: str, device: torch.device, model_dim: int = 0) -> torch.dtype:
     """Return the type that training computes in.
 
-    `auto` is bfloat16 on a GPU that has it, and on a processor that multiplies tiles of such numbers, if the model is
-    so wide that this is faster.
+    `auto` is bfloat16 on a GPU that has it, and on a processor that multiplies such numbers, if the model is so wide that
+    this is faster.
     """
     if name != "auto":
         return torch.bfloat16 if name == "bfloat16" else torch.float32
     if device.type == "cuda":
         narrow = torch.cuda.is_bf16_supported(including_emulation=False)
     else:
-        narrow = device.type == "cpu" and model_dim >= NARROW_WIDTH and has_narrow_tiles()
+        narrow = device.type == "cpu" and model_dim >= NARROW_WIDTH and has_narrow_products()
     return torch.bfloat16 if narrow else torch.float32
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from probing.native import processor
-from probing.native.processor import has_narrow_tiles, has_onednn, name_processor, prefers_onednn
+from probing.native.processor import has_narrow_products, has_onednn, name_processor, prefers_onednn
 
 
 @pytest.fixture(autouse=True)
 def _forget():
-    for function in (name_processor, prefers_onednn, has_narrow_tiles):
+    for function in (name_processor, prefers_onednn, has_narrow_products):
         function.cache_clear()
     yield
-    for function in (name_processor, prefers_onednn, has_narrow_tiles):
+    for function in (name_processor, prefers_onednn, has_narrow_products):
         function.cache_clear()
 
 
@@ -35,7 +35,7 @@ def test_a_torch_without_onednn_has_none_of_it(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(processor, "has_onednn", lambda: False)
     monkeypatch.setattr(processor, "name_processor", lambda: "AMD EPYC")
     assert not prefers_onednn()
-    assert not has_narrow_tiles()
+    assert not has_narrow_products()
 
 
 def _refuse(**options: str) -> str:

@@ -55,7 +55,7 @@ def test_precision_is_narrow_only_where_it_is_fast_or_asked_for(monkeypatch: pyt
 
 def test_precision_is_narrow_where_a_processor_has_tiles_and_the_model_is_wide(monkeypatch: pytest.MonkeyPatch) -> None:
     for has_them in (True, False):
-        monkeypatch.setattr(devices, "has_narrow_tiles", lambda has_them=has_them: has_them)
+        monkeypatch.setattr(devices, "has_narrow_products", lambda has_them=has_them: has_them)
         assert pick_precision("auto", CPU, NARROW_WIDTH) == (torch.bfloat16 if has_them else torch.float32)
         assert pick_precision("auto", CPU, NARROW_WIDTH - 1) == torch.float32
         config = settle_precision(PRESETS["paper"], CPU)
