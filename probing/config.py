@@ -120,7 +120,7 @@ class TrainingConfig:
     clip_norm: float = 1.0
     """The largest gradient norm; 0 turns clipping off."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """Type of numbers in training: `auto` is bfloat16 where the device has it and that is faster; scoring is always float32."""
+    """Type of numbers in training: `auto` is bfloat16 where that is faster; scoring is always float32."""
     min_frequency: int = 2
     """Smallest frequency of a word in the training split; rarer words count as unknown, which is so learned, too."""
     max_vocabulary: int = 50_000

@@ -43,8 +43,8 @@ def map_in_order(
                 yield _await(waiting.popleft(), meanwhile)
         while waiting:
             yield _await(waiting.popleft(), meanwhile)
-    # Nothing is cancelled, and the processes are not ended by the executor: its thread, which hands out work meanwhile, would
-    # fail on what is not there any more. It is told of their end as if they had crashed.
+    # Nothing is cancelled, and the processes are not ended by the executor: its thread, which hands out work meanwhile,
+    # would fail on what is not there any more. It is told of their end as if they had crashed.
     except Exception:
         wait(waiting)
         raise

@@ -44,8 +44,8 @@ def describe_processor(device: torch.device) -> dict[str, str]:
 def pick_precision(name: str, device: torch.device, model_dim: int = 0) -> torch.dtype:
     """Return the type that training computes in.
 
-    `auto` is bfloat16 on a GPU that has it, and on a processor that multiplies such numbers, if the model is so wide that
-    this is faster.
+    `auto` is bfloat16 on a GPU that has it, and on a processor that multiplies such numbers, if the model is so wide
+    that this is faster.
     """
     if name != "auto":
         return torch.bfloat16 if name == "bfloat16" else torch.float32

@@ -114,7 +114,7 @@ class TranslationTrainingConfig:
     average: int = 5
     """Number of last looks at dev whose weights are averaged, if that is no worse on dev than the best weights."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """Type of numbers in training: `auto` is bfloat16 where the device has it and that is faster; scoring is always float32."""
+    """Type of numbers in training: `auto` is bfloat16 where that is faster; scoring is always float32."""
 
     section: ClassVar[str] = "training"
 
