@@ -3,7 +3,7 @@
 from probing.native.compiling import Kernels, load
 from probing.native.processor import has_narrow_products, name_processor
 from probing.native.products import (
-    OneDnnProducts,
+    FastProducts,
     active_products,
     differentiate,
     products_in,

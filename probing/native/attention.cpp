@@ -2,10 +2,7 @@
 //
 // Shapes: B sentences, H heads, C numbers of a head; of one sentence: Q tokens that look, K tokens that they look at.
 // A sentence and head is a unit of work: no two write to the same place, so the number of threads changes no bit.
-#include <algorithm>
-#include <thread>
-#include <vector>
-
+#include "threads.h"
 #include "tiles.h"
 
 namespace {
@@ -202,31 +199,9 @@ class Head {
 
 template <typename Work>
 void for_each_head(const Shape& shape, int threads, Work work) {
-    const int64_t units = shape.sentences * shape.heads;
-    auto run = [&](Head& head, int64_t unit) { work(head, unit / shape.heads, unit % shape.heads); };
-    if (threads > units) threads = static_cast<int>(units);
-    if (threads <= 1) {
-        Head head(shape);
-        for (int64_t unit = 0; unit < units; ++unit) run(head, unit);
-        return;
-    }
-#ifdef _OPENMP
-#pragma omp parallel num_threads(threads)
-    {
-        Head head(shape);
-#pragma omp for schedule(dynamic, 16)
-        for (int64_t unit = 0; unit < units; ++unit) run(head, unit);
-    }
-#else
-    std::vector<std::thread> workers;
-    for (int thread = 0; thread < threads; ++thread)
-        workers.emplace_back([&, thread] {
-            Head head(shape);
-            const int64_t end = units * (thread + 1) / threads;
-            for (int64_t unit = units * thread / threads; unit < end; ++unit) run(head, unit);
-        });
-    for (auto& worker : workers) worker.join();
-#endif
+    share_out(shape.sentences * shape.heads, threads, 16, [&] {
+        return [&, head = Head(shape)](int64_t unit) mutable { work(head, unit / shape.heads, unit % shape.heads); };
+    });
 }
 
 }  // namespace

@@ -1,9 +1,7 @@
-// What the kernels are told of the votes, and how threads share the tokens.
+// What the kernels are told of the votes.
 #pragma once
 
-#include <cstdint>
-#include <thread>
-#include <vector>
+#include "threads.h"
 
 namespace routing {
 
@@ -23,30 +21,7 @@ inline int64_t count_chunks(const Shape& shape) { return (shape.tokens + CHUNK -
 // Calls work(chunk) for every chunk, on so many threads; `make_work` is called once on each thread.
 template <typename MakeWork>
 void for_each_chunk(const Shape& shape, int threads, MakeWork make_work) {
-    const int64_t chunks = count_chunks(shape);
-    if (threads > chunks) threads = static_cast<int>(chunks);
-    if (threads <= 1) {
-        auto work = make_work();
-        for (int64_t chunk = 0; chunk < chunks; ++chunk) work(chunk);
-        return;
-    }
-#ifdef _OPENMP
-#pragma omp parallel num_threads(threads)
-    {
-        auto work = make_work();
-#pragma omp for schedule(static)
-        for (int64_t chunk = 0; chunk < chunks; ++chunk) work(chunk);
-    }
-#else
-    std::vector<std::thread> workers;
-    for (int thread = 0; thread < threads; ++thread)
-        workers.emplace_back([&, thread] {
-            auto work = make_work();
-            const int64_t end = chunks * (thread + 1) / threads;
-            for (int64_t chunk = chunks * thread / threads; chunk < end; ++chunk) work(chunk);
-        });
-    for (auto& worker : workers) worker.join();
-#endif
+    share_out(count_chunks(shape), threads, 0, make_work);
 }
 
 }  // namespace routing

@@ -27,13 +27,18 @@ def has_onednn() -> bool:
 
 
 @functools.cache
-def prefers_onednn() -> bool:
-    """Return whether oneDNN multiplies faster in float32 than torch's own choice, which is MKL as a rule.
+def has_slow_mkl() -> bool:
+    """Return whether other products than torch's own in float32 are faster, which are MKL's as a rule.
 
-    On an AMD EPYC it takes half of MKL's time. On an Intel Xeon it takes longer, because it prepares itself anew for
-    each shape, and batches differ in their number of tokens.
+    On an AMD EPYC, MKL takes twice as long as the processor needs.
     """
     return has_onednn() and "AMD" in name_processor()
+
+
+@functools.cache
+def has_wide_vectors() -> bool:
+    """Return whether the processor computes with vectors of sixteen numbers (AVX-512)."""
+    return bool(torch.cpu._is_avx512_supported())
 
 
 @functools.cache

@@ -1,10 +1,14 @@
-"""Matrix products on a processor: by oneDNN in float32, or of numbers in bfloat16 with sums in float32.
+"""Matrix products on a processor: in float32, or of numbers in bfloat16 with sums in float32.
 
-torch's own choice for float32 is MKL; oneDNN is part of torch, too, and faster on some processors.
+torch's own choice for float32 is MKL, which leaves half of some processors unused. There a kernel of our own
+multiplies, or, where that cannot be had, oneDNN, which is part of torch, too. oneDNN prepares itself anew for each
+shape, and batches differ in their number of tokens.
 """
 
 from __future__ import annotations
 
+import ctypes
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar, Token
@@ -16,9 +20,10 @@ from torch import Tensor
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-from probing.native.processor import has_onednn, prefers_onednn
+from probing.native.compiling import load
+from probing.native.processor import has_onednn, has_slow_mkl, has_wide_vectors
 
-_ACTIVE: ContextVar[OneDnnProducts | None] = ContextVar("active products", default=None)
+_ACTIVE: ContextVar[FastProducts | None] = ContextVar("active products", default=None)
 STEP = 64
 """Rows of narrow matrices are filled up with zeros to a multiple of this, so that few shapes occur."""
 MATRIX_PRODUCTS = (torch.matmul, torch.mm, torch.Tensor.matmul, torch.Tensor.mm, torch.Tensor.__matmul__)
@@ -36,9 +41,52 @@ def can_multiply(inputs: Tensor, weight: Tensor) -> bool:
 
 
 def multiply(input_Td: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """Return input times transposed weight, plus bias, by oneDNN; without gradients, in float32 on a CPU."""
+    """Return input times transposed weight, plus bias; without gradients, in float32 on a CPU."""
+    kernel = find_kernel()
+    if kernel is None:
+        return multiply_by_onednn(input_Td, weight, bias)
+    left, right = _lines(input_Td.reshape(-1, input_Td.shape[-1])), _lines(weight)
+    output = left.new_empty(len(left), len(right))
+    if bias is not None:
+        bias = bias.contiguous()
+    kernel.multiply(
+        ctypes.byref(_describe(left)),
+        ctypes.byref(_describe(right)),
+        ctypes.c_int64(left.shape[1]),
+        ctypes.c_int(torch.get_num_threads()),
+        ctypes.byref(_Output(output.data_ptr(), len(right), None if bias is None else bias.data_ptr())),
+    )
+    return output.view(*input_Td.shape[:-1], len(right))
+
+
+def multiply_by_onednn(input_Td: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Return the same by oneDNN, whose layout the weight may have."""
     output: Tensor = torch.ops.mkldnn._linear_pointwise(input_Td, weight, bias, "none", [], "")
     return output
+
+
+@functools.cache
+def find_kernel() -> ctypes.CDLL | None:
+    """Return our kernel, if this processor has what it needs."""
+    library = load("products").library if has_wide_vectors() else None
+    return library if library is not None and library.is_here() else None
+
+
+class _Matrix(ctypes.Structure):
+    _fields_ = (("data", ctypes.c_void_p), *((name, ctypes.c_int64) for name in ("rows", "row_stride", "depth_stride")))
+
+
+class _Output(ctypes.Structure):
+    _fields_ = (("data", ctypes.c_void_p), ("stride", ctypes.c_int64), ("bias", ctypes.c_void_p))
+
+
+def _describe(matrix: Tensor) -> _Matrix:
+    return _Matrix(matrix.data_ptr(), len(matrix), *matrix.stride())
+
+
+def _lines(matrix: Tensor) -> Tensor:
+    """Return a matrix whose rows or columns are contiguous."""
+    return matrix if 1 in matrix.stride() else matrix.contiguous()
 
 
 def multiply_narrow(input_Td: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -73,11 +121,11 @@ def _differentiate_narrow(gradient_Tn: Tensor, input_Td: Tensor, weight_nd: Tens
 
 
 def multiply_turned(left_Tn: Tensor, right_Tm: Tensor) -> Tensor:
-    """Return the transposed left matrix times the right one, by oneDNN without gradients: that of a layer's weights.
+    """Return the transposed left matrix times the right one, without gradients: that of a layer's weights.
 
     oneDNN wants its first matrix row by row: the narrower of the two is turned.
     """
-    if left_Tn.shape[1] <= right_Tm.shape[1]:
+    if find_kernel() is not None or left_Tn.shape[1] <= right_Tm.shape[1]:
         return multiply(left_Tn.mT, right_Tm.mT)
     return multiply(right_Tm.mT, left_Tn.mT).mT
 
@@ -85,22 +133,22 @@ def multiply_turned(left_Tn: Tensor, right_Tm: Tensor) -> Tensor:
 def products_in(precision: torch.dtype, device: torch.device) -> AbstractContextManager[object]:
     """Return a context in which a model is trained in this precision on this device."""
     if device.type == "cpu" and has_onednn() and precision == torch.bfloat16:
-        return OneDnnProducts(narrow=True)
+        return FastProducts(narrow=True)
     if precision != torch.float32:
         return torch.autocast(device.type, precision)
-    return OneDnnProducts() if device.type == "cpu" and prefers_onednn() else nullcontext()
+    return FastProducts() if device.type == "cpu" and has_slow_mkl() else nullcontext()
 
 
 def active_products() -> AbstractContextManager[object]:
-    """Return the innermost `OneDnnProducts` that is active here, or a context that changes nothing.
+    """Return the innermost `FastProducts` that is active here, or a context that changes nothing.
 
     torch does not activate it again in the backward pass.
     """
     return _ACTIVE.get() or nullcontext()
 
 
-class OneDnnProducts(TorchFunctionMode):
-    """Inside it, linear layers and products of two matrices are computed by oneDNN where that is possible.
+class FastProducts(TorchFunctionMode):
+    """Inside it, linear layers and products of two matrices are computed by `multiply` where that is possible.
 
     The gradients of what was computed inside it are too. Products of two matrices have none. Where no gradients are
     wanted and `frozen`, the weights are laid out for oneDNN once and kept: they must not change inside it. If
@@ -110,12 +158,12 @@ class OneDnnProducts(TorchFunctionMode):
     def __init__(self, *, frozen: bool = False, narrow: bool = False) -> None:
         super().__init__()
         self.frozen, self.narrow = frozen, narrow
-        self.multiply = multiply_narrow if narrow else multiply
-        self.tokens: list[Token[OneDnnProducts | None]] = []
+        self.multiply = multiply_narrow if narrow else multiply_by_onednn if frozen else multiply
+        self.tokens: list[Token[FastProducts | None]] = []
         self.kept: dict[tuple[object, ...], tuple[Tensor, Tensor]] = {}
         """Weights, and the same as oneDNN has them, by where they lie; who holds them keeps their place from others."""
 
-    def __enter__(self) -> OneDnnProducts:
+    def __enter__(self) -> FastProducts:
         super().__enter__()
         self.tokens.append(_ACTIVE.set(self))
         return self

@@ -6,12 +6,9 @@
 #pragma GCC optimize("O3")  // loops over numbers become vector instructions
 #endif
 
-#include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <cstring>
-#include <thread>
-#include <vector>
+
+#include "threads.h"
 
 namespace {
 
@@ -19,23 +16,7 @@ constexpr int64_t BLOCK = 8192;
 
 template <typename Work>
 void for_each_block(int64_t blocks, int threads, Work work) {
-    if (threads > blocks) threads = static_cast<int>(blocks);
-    if (threads <= 1) {
-        for (int64_t block = 0; block < blocks; ++block) work(block);
-        return;
-    }
-#ifdef _OPENMP
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t block = 0; block < blocks; ++block) work(block);
-#else
-    std::vector<std::thread> workers;
-    for (int thread = 0; thread < threads; ++thread)
-        workers.emplace_back([=] {
-            const int64_t end = blocks * (thread + 1) / threads;
-            for (int64_t block = blocks * thread / threads; block < end; ++block) work(block);
-        });
-    for (auto& worker : workers) worker.join();
-#endif
+    share_out(blocks, threads, 0, [=] { return work; });
 }
 
 struct Noise {

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from probing.native import OneDnnProducts
+from probing.native import FastProducts
 from probing.translation.decoder_cache import DecoderCache
 from probing.translation.encoder_decoder import EncoderDecoder
 from probing.translation.settings import SearchConfig
@@ -65,7 +65,7 @@ def translate(
     outputs: list[list[Hypothesis]] = [[] for _ in sources]
     order = sorted(range(len(sources)), key=lambda place: -len(sources[place]))
     done = 0
-    products = OneDnnProducts(frozen=True)
+    products = FastProducts(frozen=True)
     while done < len(order):
         longest = len(sources[order[done]]) + 1
         rows = order[done : done + max(1, min(SENTENCES, SOURCE_TOKENS // longest))]
