@@ -54,7 +54,7 @@ def multiply(input_Td: Tensor, weight: Tensor, bias: Tensor | None = None) -> Te
         ctypes.byref(_describe(right)),
         ctypes.c_int64(left.shape[1]),
         ctypes.c_int(torch.get_num_threads()),
-        ctypes.byref(_Output(output.data_ptr(), len(right), None if bias is None else bias.data_ptr())),
+        ctypes.byref(_Target(output.data_ptr(), len(right), None if bias is None else bias.data_ptr())),
     )
     return output.view(*input_Td.shape[:-1], len(right))
 
@@ -72,16 +72,16 @@ def find_kernel() -> ctypes.CDLL | None:
     return library if library is not None and library.is_here() else None
 
 
-class _Matrix(ctypes.Structure):
+class _Operand(ctypes.Structure):
     _fields_ = (("data", ctypes.c_void_p), *((name, ctypes.c_int64) for name in ("rows", "row_stride", "depth_stride")))
 
 
-class _Output(ctypes.Structure):
+class _Target(ctypes.Structure):
     _fields_ = (("data", ctypes.c_void_p), ("stride", ctypes.c_int64), ("bias", ctypes.c_void_p))
 
 
-def _describe(matrix: Tensor) -> _Matrix:
-    return _Matrix(matrix.data_ptr(), len(matrix), *matrix.stride())
+def _describe(matrix: Tensor) -> _Operand:
+    return _Operand(matrix.data_ptr(), len(matrix), *matrix.stride())
 
 
 def _lines(matrix: Tensor) -> Tensor:
