@@ -27,6 +27,7 @@ from probing.encoders.options import EncoderOptions, check_prompt, spell_text
 from probing.encoders.pooling import POOL
 from probing.errors import ProbingError, unknown
 from probing.model import is_too_large
+from probing.native import products_in
 
 BATCH = 32
 """Sentences that go through the model at a time."""
@@ -226,7 +227,8 @@ class HuggingFaceEncoder:
         return vectors
 
     def _run(self, batch: dict[str, Tensor]) -> NDArray[np.float32]:
-        states = self.model(**batch, output_hidden_states=True).hidden_states
+        with products_in(torch.float32, self.device):
+            states = self.model(**batch, output_hidden_states=True).hidden_states
         mask = batch["attention_mask"]
         pooled = [self.pool(states[layer].float(), mask.to(states[layer].device)).cpu() for layer in self.layers]
         stacked: NDArray[np.float32] = torch.stack(pooled, 1).numpy()

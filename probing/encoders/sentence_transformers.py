@@ -15,6 +15,7 @@ from probing.encoders.model_files import describe_version, draw_weights, find_on
 from probing.encoders.objects import FunctionEncoder
 from probing.encoders.options import TEXT, EncoderOptions, spell_text
 from probing.errors import ProbingError
+from probing.native import products_in
 
 OWNER = "sentence-transformers"
 """Owner of models that are named without one."""
@@ -63,13 +64,12 @@ def _load(
         draw_weights(spec, model, weights_seed)
     model.to(device)
     template, prompt = _find_prompt(spec, model.prompts, options.prompt)
-    encode = partial(
-        model.encode,
-        batch_size=options.batch_size or BATCH,
-        show_progress_bar=False,
-        convert_to_numpy=True,
-        **prompt,
-    )
+    size = options.batch_size or BATCH
+
+    def encode(texts: list[str]) -> Any:
+        with products_in(torch.float32, device):
+            return model.encode(texts, batch_size=size, show_progress_bar=False, convert_to_numpy=True, **prompt)
+
     return FunctionEncoder(encode, spell=partial(spell_text, detokenise=options.detokenise, prompt=template))
 
 
