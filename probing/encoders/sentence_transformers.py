@@ -59,7 +59,7 @@ def _load(
     with loading(spec, extra="sentence-transformers"):
         from sentence_transformers import SentenceTransformer
 
-        model = SentenceTransformer(target, device="cpu", **settings)
+        model: Any = SentenceTransformer(target, device="cpu", **settings)
     if weights_seed is not None:
         draw_weights(spec, model, weights_seed)
     model.to(device)
