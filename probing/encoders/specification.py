@@ -74,7 +74,7 @@ def find_recipes(
 def _list_parts(spec: str, results: Path) -> list[str]:
     """Return the specifications that one stands for: it may name several translation runs."""
     label, plain = _split_label(spec)
-    kind, colon, target = plain.partition(":")
+    kind, _, target = plain.partition(":")
     if kind != "translation" or not target:
         return [spec]
     from probing.encoders.translation_runs import find_runs

@@ -1,8 +1,8 @@
 """Encoders of translation runs, frozen, with their own subwords.
 
 A sentence is written in the form of the run's source text, and its subwords and the end symbol go through the encoder,
-as in training. A layer's vector is the mean over the subwords, without the end symbol, which belongs to no word. Layer 0
-is the embeddings with their positions; the last layer has the final norm, as the decoder sees it.
+as in training. A layer's vector is the mean over the subwords, without the end symbol, which belongs to no word.
+Layer 0 is the embeddings with their positions; the last layer has the final norm, as the decoder sees it.
 Shapes: T tokens of a batch laid end to end, B sentences, d width.
 """
 
@@ -60,7 +60,7 @@ def make_recipe(target: str, options: EncoderOptions) -> Recipe:
     load = partial(TranslationEncoder.load, folder, layers, form, aggregator or None)
     identity = record.identity
     return Recipe(
-        name=f"translation:{identity.model.name}",
+        name=f"translation:{identity.model.name.replace(' layer ', ' layers ')}",  # which layer is probed follows
         label=identity.model.label,
         version=_hash_files(folder),
         settings={"pooling": "mean", "prose": form.prose, "lowercase": form.lowercase},
@@ -109,6 +109,7 @@ def _describe(
     test, (name, identity) = next(iter(scores.tests)), (path.stem, record.identity)
     described = TranslatorIdentity(
         run=name,
+        label=identity.model.label,
         data=identity.data,
         languages=identity.task,
         preset=identity.preset,

@@ -61,6 +61,8 @@ class TranslatorIdentity(Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     run: str
     """Name of the run's record, without its ending."""
+    label: str
+    """Name of the run in tables of translations."""
     data: DataIdentity
     languages: str
     """Source and target, as in `en-de`."""
