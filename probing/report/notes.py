@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from probing.errors import quote
 from probing.report.chance import find_chance
@@ -174,15 +174,23 @@ def _find_spelled_out(group: ResultGroup) -> Iterator[str]:
             if translator and translator.spelled_out > SPELLED_OUT:
                 tasks = shares.setdefault(remove_layer(model.label).removesuffix(f",{UNTRAINED}"), {})
                 tasks[record.identity.task] = max(translator.spelled_out, tasks.get(record.identity.task, 0.0))
-    found = [
-        f"{label} ({join_some([f'{share:.1f} % on {task}' for task, share in tasks.items()], ', ')})"
-        for label, tasks in shares.items()
-    ]
-    if found:
+    labels: dict[str, list[str]] = {}
+    for label, found in shares.items():
+        labels.setdefault(_spell_shares(found), []).append(label)
+    if labels:
         yield (
             f"more than {SPELLED_OUT:.0f} % of the words are spelled out character by character, because the "
-            f"translator's subwords do not have them: {join_some(found)}"
+            "translator's subwords do not have them: "
+            + join_some([f"{text} for {join_some([*map(quote, names)], ', ')}" for text, names in labels.items()])
         )
+
+
+def _spell_shares(shares: Mapping[str, float]) -> str:
+    """Return the percentages of some tasks; of many, the smallest and the largest."""
+    if len(shares) <= 2:
+        return ", ".join(f"{share:.1f} % on {task}" for task, share in shares.items())
+    low, high = (f"{bound(shares.values()):.1f}" for bound in (min, max))
+    return f"{low if low == high else f'{low} to {high}'} % on {len(shares)} tasks"
 
 
 def _describe_measure(measure: Measure) -> str:
