@@ -82,8 +82,10 @@ def _list_finished(folder: Path) -> list[Path]:
     """Return the records of a folder's runs that did not fail."""
     runs = _list_runs(folder)
     if not runs:
+        others = [str(inner) for inner in _list_folders(folder) if _list_runs(inner)]
+        hint = f", but there are in {', '.join(others)}" if others else ""
         raise ProbingError(
-            f"encoder 'translation:{folder}': there is no finished run of `probe translate run` in this folder"
+            f"encoder 'translation:{folder}': there is no finished run of `probe translate run` in this folder{hint}"
         )
     finished = [run for run in runs if read_record(run).translation is not None]
     if not finished:

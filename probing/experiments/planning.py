@@ -117,9 +117,8 @@ def _explain_seeds(models: Sequence[TestedModel], seeds: Sequence[int], display:
             own.setdefault(model.identity.label, set()).add(model.seed)
     for label, found in own.items():
         if len(seeds) > 1 and found != set(seeds):
-            display.say(
-                f"{label}: seed {', '.join(map(str, sorted(found)))}, that of its training, not those of --seeds"
-            )
+            numbers = f"seed{'s' * (len(found) > 1)} {', '.join(map(str, sorted(found)))}"
+            display.say(f"{label}: {numbers}, with which it was trained; --seeds is for other models")
 
 
 def _describe_variant(changes: Sequence[str], settings: Mapping[str, Mapping[str, Any]]) -> str:

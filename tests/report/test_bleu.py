@@ -310,3 +310,33 @@ def test_accuracy_against_bleu_is_drawn(
     Store(tmp_path / "plain").save(make_record("Tense", "base", size=100))
     with pytest.raises(ProbingError, match="no encoder of a translation run was probed here. Run `probe run --encoder"):
         load_and_plot(tmp_path / "plain", "bleu", output, on_damaged=pytest.fail)
+
+
+@pytest.mark.browser
+def test_the_page_sorts_by_bleu_and_draws_it(chromium: Any, records: list[Record], tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    page.write_text(render_html(records), encoding="utf-8")
+    chromium.get(page.as_uri())
+
+    def labels() -> list[str]:
+        names = chromium.find_elements("css selector", ".scores tbody tr:not([hidden]) .name")
+        return [name.get_attribute("textContent") for name in names]
+
+    def bleus() -> list[str]:
+        fields = chromium.find_elements("css selector", ".scores tbody tr:not([hidden]) .bleu .figure")
+        return [field.get_attribute("textContent") for field in fields]
+
+    *_, button = chromium.find_elements("css selector", ".scores .columns button")
+    assert button.text.startswith("BLEU")
+    button.click()
+    assert labels()[:2] == ["EM, enc-self layer 4", "Base layer 4"]
+    assert bleus() == ["33.50", "31.00", "–", "–", "–"]
+    chromium.find_element("css selector", '.views input[value="difference"]').click()
+    assert bleus()[:2] == ["33.50", "31.00"], "BLEU is the same in every view"
+    titles = [title.text for title in chromium.find_elements("css selector", ".bleus h4")]
+    assert titles == ["Avg.", "Tense", "SubNm"]
+    drawn = len(chromium.find_elements("css selector", ".bleus svg g > title"))
+    assert drawn == 6, "two translators in three panels"
+    chromium.find_element("css selector", '.models input[value="1"]').click()
+    assert len(chromium.find_elements("css selector", ".bleus svg g > title")) == 3
+    assert chromium.get_log("browser") == []
