@@ -180,16 +180,15 @@ def group_results(records: Sequence[Record]) -> list[ResultGroup]:
 
 def _leave_out_old_runs(records: Sequence[Record]) -> list[Record]:
     """Return the records without those of translation runs that were trained again with the same seed."""
+    every = list(records)
+    keys = {id(one): (*_identify_model(one), one.identity.seed) for one in every if one.identity.translator}
     newest: dict[tuple[object, ...], tuple[str, str]] = {}
-    keys = {id(record): (*_identify_model(record), record.identity.seed) for record in records}
-    for record in records:
-        found = (record.timing.finished_at, record.identity.model.version)
-        newest[keys[id(record)]] = max(newest.get(keys[id(record)], found), found)
-    return [
-        record
-        for record in records
-        if not record.identity.translator or newest[keys[id(record)]][1] == record.identity.model.version
-    ]
+    for record in every:
+        if key := keys.get(id(record)):
+            found = (record.timing.finished_at, record.identity.model.version)
+            newest[key] = max(newest.get(key, found), found)
+    versions = {name: newest[key][1] for name, key in keys.items()}
+    return [one for one in every if versions.get(id(one), one.identity.model.version) == one.identity.model.version]
 
 
 def find_model(groups: Sequence[ResultGroup], name: str) -> list[ModelResults | None]:
