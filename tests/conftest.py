@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from probing.commands import main
 from probing.registry import AGGREGATORS
@@ -126,6 +126,7 @@ def make_record(
         "model": identity,
         "settings": settings or {"model": {"num_layers": 3, "layers_with_aggregator": []}, "training": {"patience": 4}},
         "measure": "accuracy",
+        "translator": UNSET,
     }
     fields: dict[str, Any] = {
         "error": "the loss became nan in epoch 2" if accuracy is None else None,

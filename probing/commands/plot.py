@@ -22,7 +22,8 @@ def plot(kind: str, output: Path, results: Path, by: tuple[str, ...], **filters:
 
     dots: accuracies with 95 % intervals; curves: dev accuracy by epoch; confusion: which labels one model confuses on
     one task; layers: accuracies by task and layer of an encoder; sweep: accuracies against the setting that --by names
-    first, or in which the models differ. Needs matplotlib: pip install 'probing[plots]'.
+    first, or in which the models differ; bleu: accuracies of translators' encoders against their BLEU. Needs
+    matplotlib: pip install 'probing[plots]'.
 
     \b
     probe plot dots -o dots.pdf
@@ -30,6 +31,7 @@ def plot(kind: str, output: Path, results: Path, by: tuple[str, ...], **filters:
     probe plot confusion --task TrDep --model em -o confusion.png
     probe plot layers --model bert-base-uncased -o layers.pdf
     probe plot sweep --by training.sentences -o sweep.pdf
+    probe plot bleu -o bleu.pdf
     """
     from probing.report.plots import load_and_plot
     from probing.report.selection import Selection

@@ -9,12 +9,13 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import torch
+from msgspec import structs
 from numpy.typing import NDArray
 
 from probing.encoders.known_reads import KnownReads
 from probing.errors import ProbingError
-from probing.results import UNTRAINED
-from probing.tasks import Task
+from probing.results import UNTRAINED, TranslatorIdentity
+from probing.tasks import IndexedTask, Task
 
 
 @runtime_checkable
@@ -55,6 +56,10 @@ class Recipe:
     """Function that says whether there are vectors of a task."""
     reads: KnownReads | None = None
     """Files that the encoder was seen to read; None if the version covers them."""
+    seed: int | None = None
+    """Seed with which the encoder was trained, which its cells have; None if the encoder has no seed of its own."""
+    translator: Callable[[IndexedTask], TranslatorIdentity] | None = None
+    """Function that describes the translation run that the encoder is of, for the record of a task."""
     tells_version: bool = False
     """Whether the encoder of a user has a version of its own, by which it vouches for what nothing else can see."""
 
@@ -68,7 +73,7 @@ class Recipe:
 
         The seed of the weights is no part of the name, version or settings: it is the seed of the cell.
         """
-        load_untrained = self.load_untrained
+        load_untrained, describe = self.load_untrained, self.translator
         if load_untrained is None:
             raise no_untrained_form(self.name)
         return replace(
@@ -78,14 +83,15 @@ class Recipe:
             weights_seed=seed,
             load=lambda device: load_untrained(device, seed),
             load_untrained=None,
+            translator=describe and (lambda task: structs.replace(describe(task), bleu=None)),
         )
 
 
 def no_untrained_form(name: str) -> ProbingError:
     """Return the error for an encoder without weights that can be drawn anew."""
     return ProbingError(
-        f"encoder {name!r} has no untrained form. huggingface:NAME_OR_PATH and sentence-transformers:NAME_OR_PATH have "
-        "one, and your own has if it offers untrained(seed), which returns an encoder"
+        f"encoder {name!r} has no untrained form. huggingface:NAME_OR_PATH, sentence-transformers:NAME_OR_PATH and "
+        "translation:RUN have one, and your own has if it offers untrained(seed), which returns an encoder"
     )
 
 

@@ -11,6 +11,7 @@ import importlib
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 
@@ -42,15 +43,25 @@ ADAPTERS = {
         "a Hugging Face model; --layer 0..n|all|last|mix, --pooling (extra: huggingface)",
         tuple(item.name for item in dataclasses.fields(EncoderOptions)),
     ),
+    "translation": Adapter(
+        "RUN",
+        "the encoder of a run of `probe translate run`: a path, a folder of runs, or a name in --results; --layer",
+        ("layer",),
+    ),
     "senteval": Adapter("my_script.py", "a SentEval script with prepare(params, samples) and batcher(params, batch)"),
     "precomputed": Adapter("vectors.npz", "vectors of the task file's lines: .npz, .npy or .safetensors"),
 }
 """The adapter of each prefix."""
 
 
-def find_recipes(specs: Iterable[str], options: EncoderOptions = DEFAULTS) -> list[Recipe]:
-    """Return the recipes of several encoders; each option that is given needs one among them that offers it."""
-    unique = list(dict.fromkeys(specs))
+def find_recipes(
+    specs: Iterable[str], options: EncoderOptions = DEFAULTS, *, results: Path = Path("results")
+) -> list[Recipe]:
+    """Return the recipes of several encoders; each option that is given needs one among them that offers it.
+
+    Translation runs that are named without a folder are looked for in the results folder.
+    """
+    unique = list(dict.fromkeys(part for spec in specs for part in _list_parts(spec, results)))
     offered = {name for spec in unique for name in _list_offered(_split_label(spec)[1])} if options.given else set()
     for name in options.given.keys() - offered:
         raise ProbingError(
@@ -58,6 +69,19 @@ def find_recipes(specs: Iterable[str], options: EncoderOptions = DEFAULTS) -> li
             f"Got {', '.join(unique)}"
         )
     return _tell_apart(unique, [find_encoder(spec, options) for spec in unique])
+
+
+def _list_parts(spec: str, results: Path) -> list[str]:
+    """Return the specifications that one stands for: it may name several translation runs."""
+    label, plain = _split_label(spec)
+    kind, _, target = plain.partition(":")
+    if kind != "translation" or not target:
+        return [spec]
+    from probing.encoders.translation_runs import find_runs
+
+    name, sign, arguments = target.partition("?")
+    start = f"{label}={kind}" if label else kind
+    return [f"{start}:{run}{sign}{arguments}" for run in find_runs(name, results)]
 
 
 def _list_offered(spec: str) -> Collection[str]:
@@ -75,7 +99,7 @@ def _tell_apart(specs: Sequence[str], recipes: Sequence[Recipe]) -> list[Recipe]
         others = {
             (other.name, other.version, hash_json(other.settings)) for other in recipes if other.label == recipe.label
         }
-        named = _split_label(spec)[0] is not None
+        named = _split_label(spec)[0] is not None or recipe.translator is not None  # seeds of a run share their label
         told.append(recipe if named or len(others) == 1 else dataclasses.replace(recipe, label=spec))
     return told
 

@@ -6,12 +6,13 @@ import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from pathlib import Path
 
 from probing.config import CONTROLS, DTYPES, Config
 from probing.encoders import MIX, EncoderOptions, Recipe, VectorEntry, find_recipes, find_trainable, spell
 from probing.errors import ProbingError, unknown
 from probing.experiments.fitting import FineTuned, Layer, Method, Probed, Trained
-from probing.experiments.options import ModelOptions
+from probing.experiments.options import DEFAULT_RESULTS, ModelOptions
 from probing.probes import get_probe
 from probing.registry import AGGREGATORS, COMPARED
 from probing.results import FINE_TUNED, UNTRAINED, Measure, ModelIdentity
@@ -30,6 +31,8 @@ class TestedModel:
     """Function from a task, settings and a seed to the way in which the model is made."""
     recipe: Callable[[int], Recipe] | None = None
     """Function from a seed to the recipe of a frozen encoder."""
+    seed: int | None = None
+    """Seed of the model's cells; None if they have those of the run."""
     untrained: Callable[[], TestedModel] | None = None
     """Function that makes the control: the same architecture, untrained and frozen."""
 
@@ -48,18 +51,18 @@ def choose_measures(options: ModelOptions) -> list[Measure]:
     return [measure for measure, wanted in measures.items() if wanted]
 
 
-def choose_models(options: ModelOptions) -> list[TestedModel]:
+def choose_models(options: ModelOptions, results: Path = DEFAULT_RESULTS) -> list[TestedModel]:
     """Return the models of a run: base, simple and em if none is named, with the controls and baselines asked for."""
     named = bool(options.encoders or options.recipes)
     models = find_aggregators(options.aggregators if options.aggregators or named else ["all"])
     if options.baselines and not named:  # then --probe and --dtype are the baselines'
-        models += find_encoders(dataclasses.replace(options, dtype=None, probe=None))
+        models += find_encoders(dataclasses.replace(options, dtype=None, probe=None), results)
     else:
-        models += find_encoders(options)
+        models += find_encoders(options, results)
     if "random-encoder" in options.controls:
         models += [model.untrained() for model in models if model.untrained is not None]
     if options.baselines:
-        models += find_encoders(ModelOptions(encoders=BASELINES, dtype=options.dtype, probe=options.probe))
+        models += find_encoders(ModelOptions(encoders=BASELINES, dtype=options.dtype, probe=options.probe), results)
     return list({model.identity: model for model in models}.values())
 
 
@@ -79,7 +82,7 @@ def _trained(spec: str) -> TestedModel:
     return TestedModel(identity, lambda task, config, seed: Trained(spec, config), untrained=lambda: control)
 
 
-def find_encoders(options: ModelOptions) -> list[TestedModel]:
+def find_encoders(options: ModelOptions, results: Path) -> list[TestedModel]:
     """Return the models of the encoders that are named: one each, or one for each layer."""
     encoder_options = EncoderOptions(**options.encoder_options)
     frozen_only = {**encoder_options.given, "dtype": options.dtype, "probe": options.probe}
@@ -91,7 +94,7 @@ def find_encoders(options: ModelOptions) -> list[TestedModel]:
         raise ProbingError(f"{given[0]} is for frozen encoders and does not go with --fine-tune")
     if options.fine_tune:
         return [_fine_tuned(spec) for spec in dict.fromkeys(options.encoders)]
-    recipes = find_recipes(options.encoders, encoder_options) if options.encoders else []
+    recipes = find_recipes(options.encoders, encoder_options, results=results) if options.encoders else []
     if options.dtype is not None and options.dtype not in DTYPES:
         raise unknown("dtype", options.dtype, DTYPES)
     probe = get_probe(options.probe or "mlp").name
@@ -115,7 +118,7 @@ def _probed(recipe: Recipe, probe: str, dtype: str) -> Iterator[TestedModel]:
             entry = VectorEntry.build(find_recipe(seed), task, dtype)
             return Probed(probe, entry, layer, config.training.sentences)
 
-        return TestedModel(identity, method, find_recipe)
+        return TestedModel(identity, method, find_recipe, seed=recipe.seed)
 
     def make_untrained(identity: ModelIdentity, layer: Layer) -> TestedModel:
         draw(0)  # an encoder without an untrained form is an error before anything is run

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from probing.encoders import Recipe
 
 LARGEST_SEED = 2**32 - 1
+DEFAULT_RESULTS = Path("results")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +88,7 @@ class Experiment:
 class Place:
     """The place where cells run and where their records go; nothing here changes a number."""
 
-    results: Path = Path("results")
+    results: Path = DEFAULT_RESULTS
     device: str = "auto"
     jobs: int | None = None
     """Number of cells that run at a time; None means one per core."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from msgspec import UNSET
 
 from probing.config import resolve_config
 from probing.corpus.source import Source, choose_source, own_files
@@ -18,7 +19,7 @@ from probing.execution import AnyWork
 from probing.experiments.cells import Cell
 from probing.experiments.fitting import Probed
 from probing.experiments.models import TestedModel, choose_measures, choose_models
-from probing.experiments.options import DataOptions, Experiment
+from probing.experiments.options import DEFAULT_RESULTS, DataOptions, Experiment
 from probing.results import CellIdentity, DataIdentity
 from probing.tasks import IndexedTask, Task, draw_sentences, load_task
 from probing.training import pick_device, settle_precision
@@ -43,14 +44,17 @@ def take_shard(cells: list[AnyWork], shard: tuple[int, int] | None) -> list[AnyW
     return [cell for cell in cells if cell.key in keys]
 
 
-def plan_cells(experiment: Experiment, device: str, display: Display) -> PlannedCells:
+def plan_cells(
+    experiment: Experiment, device: str, display: Display, *, results: Path = DEFAULT_RESULTS
+) -> PlannedCells:
     """Return a cell for each task, model, seed and measure; every file is read and checked on the way.
 
     The cells are ordered seed by seed: a run that is stopped leaves whole tables of the seeds that it finished.
     """
     chosen_device = pick_device(device)
     settings, seeds = experiment.settings, experiment.settings.seeds
-    models, measures = choose_models(experiment.models), choose_measures(experiment.models)
+    models, measures = choose_models(experiment.models, results), choose_measures(experiment.models)
+    _explain_seeds(models, seeds, display)
     cells: list[Cell] = []
     recipes: dict[Path, Recipe] = {}
     for source in _choose_sources(experiment.data):
@@ -67,11 +71,16 @@ def plan_cells(experiment: Experiment, device: str, display: Display) -> Planned
         covered = _choose_covered(models, list(loaded), experiment.data, display)
         for task, data in loaded.items():
             data_identity = _identify_data(source, task, data, display)
-            kinds = itertools.product(configs, measures, models, dict.fromkeys(seeds))
+            kinds = (
+                (*kind, seed)
+                for kind in itertools.product(configs, measures, models)
+                for seed in _list_seeds(kind[-1], seeds)
+            )
             for (config, changes), measure, model, seed in kinds:
                 if task.name not in covered[model.identity.name]:
                     continue
                 method = model.method(data, config, seed)
+                translator = None if model.recipe is None else model.recipe(seed).translator
                 identity = CellIdentity(
                     task=task.name,
                     family=task.family,
@@ -81,6 +90,7 @@ def plan_cells(experiment: Experiment, device: str, display: Display) -> Planned
                     model=model.identity,
                     settings=method.settings,
                     measure=measure,
+                    translator=UNSET if translator is None else translator(data),
                 )
                 variant = _describe_variant(changes, method.settings)
                 path = source.files[task]
@@ -89,8 +99,26 @@ def plan_cells(experiment: Experiment, device: str, display: Display) -> Planned
                     recipes[method.vectors.folder] = model.recipe(seed)
     # A setting that does not concern a model makes the same cell several times.
     distinct = list({(cell.path, cell.key): cell for cell in reversed(cells)}.values())[::-1]
-    distinct.sort(key=lambda cell: seeds.index(cell.identity.seed))
+    order = list(dict.fromkeys([*seeds, *(cell.identity.seed for cell in distinct)]))
+    distinct.sort(key=lambda cell: order.index(cell.identity.seed))
     return PlannedCells(distinct, recipes, chosen_device)
+
+
+def _list_seeds(model: TestedModel, seeds: Sequence[int]) -> list[int]:
+    """Return the seeds of a model's cells, each once."""
+    return list(dict.fromkeys(seeds)) if model.seed is None else [model.seed]
+
+
+def _explain_seeds(models: Sequence[TestedModel], seeds: Sequence[int], display: Display) -> None:
+    """Say that models with a seed of their own do not have all the seeds that were asked for."""
+    own: dict[str, set[int]] = {}
+    for model in models:
+        if model.seed is not None:
+            own.setdefault(model.identity.label, set()).add(model.seed)
+    for label, found in own.items():
+        if len(seeds) > 1 and found != set(seeds):
+            numbers = f"seed{'s' * (len(found) > 1)} {', '.join(map(str, sorted(found)))}"
+            display.say(f"{label}: {numbers}, with which it was trained; --seeds is for other models")
 
 
 def _describe_variant(changes: Sequence[str], settings: Mapping[str, Mapping[str, Any]]) -> str:

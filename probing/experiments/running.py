@@ -121,7 +121,7 @@ def _can_be_tried(cell: Cell) -> bool:
 def _plan(experiment: Experiment, place: Place, display: Display) -> PlannedCells:
     """Return the cells of a run, or of a shard of it."""
     check_place(place)
-    planned = plan_cells(experiment, place.device, display)
+    planned = plan_cells(experiment, place.device, display, results=place.results)
     return dataclasses.replace(planned, cells=take_shard(planned.cells, place.shard))
 
 

@@ -6,4 +6,11 @@ from probing.model.description import ModelDescription, describe_model
 from probing.model.dropout import Dropout
 from probing.model.factories import call_factory, explaining_size, is_too_large
 from probing.model.inspection import Activating, LayerView, Routing, attentions, inspect_sentence, masked_head
-from probing.model.transformer import Transformer, embed, make_embedding, make_feed_forward, sinusoids
+from probing.model.transformer import (
+    Transformer,
+    embed,
+    make_embedding,
+    make_feed_forward,
+    mean_of_tokens,
+    sinusoids,
+)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Iterator
 
 import torch
 from torch import Tensor, nn
@@ -47,11 +48,15 @@ class Transformer(nn.Module):
 
     def encode(self, tokens_T: Tensor, packing: Packing) -> Tensor:
         """Return the top layer's hidden states (T, d) of the tokens."""
+        return deque(self.iterate_layers(tokens_T, packing), 1)[0]
+
+    def iterate_layers(self, tokens_T: Tensor, packing: Packing) -> Iterator[Tensor]:
+        """Yield the hidden states (T, d) of the embeddings, then of each layer; the last ones with the final norm."""
         hidden_Td = self.dropout(embed(self.embedding, tokens_T, packing))
         for layer in self.layers:
+            yield hidden_Td
             hidden_Td = layer(hidden_Td, packing)
-        output_Td: Tensor = self.norm(hidden_Td)
-        return output_Td
+        yield self.norm(hidden_Td)
 
 
 class Layer(nn.Module):

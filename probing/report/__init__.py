@@ -2,5 +2,5 @@
 
 FORMATS = ("table", "markdown", "latex", "csv", "json", "html")
 """Formats of a report."""
-FIGURES = ("dots", "curves", "confusion", "layers", "sweep")
+FIGURES = ("dots", "curves", "confusion", "layers", "sweep", "bleu")
 """Kinds of figures for papers."""

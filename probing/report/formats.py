@@ -113,7 +113,7 @@ def render_text(table: Table, *, explain: bool = False, colour: bool = False, wi
         best = f"\033[1m{figure}\033[0m" if colour else f"*{figure}"
         return "\n".join(filter(None, [value.mark + (best if value.best else figure), value.format_below()]))
 
-    columns, families = [*table.columns, *table.averages], _list_families(table)
+    columns, families = table.every_column, _list_families(table)
     parts = split_columns(_render_cells(table, show, as_one_line, "\n"), families, width)
     bodies = [
         align(_render_cells(table, show, as_one_line, "\n", only=[columns[place - 1] for place in part]))
@@ -153,7 +153,7 @@ def render_notebook(table: Table) -> str:
 
 def render_latex(table: Table, label: str) -> str:
     """Return the table in LaTeX, which needs the package booktabs."""
-    columns = [*table.columns, *table.averages]
+    columns = table.every_column
     spans, rules, start = [], [], 2
     for family, members in itertools.groupby(_list_families(table)):
         width = len(list(members))
@@ -173,7 +173,7 @@ def render_latex(table: Table, label: str) -> str:
 
 def _render_latex_rows(row: Row, table: Table) -> list[str]:
     """Return a row's line of figures and, if there are any, the line of intervals below it."""
-    values = [row.values.get(column) for column in (*table.columns, *table.averages)]
+    values = [row.values.get(column) for column in table.every_column]
     lines = [f"{escape_latex(row.label)} & {' & '.join(_render_latex_value(row, value) for value in values)} \\\\"]
     halves = ["" if value is None else value.format_below() for value in values]
     if any(halves):
@@ -194,7 +194,7 @@ def _render_cells(
 
     A family is named above its first column only. `only` names the columns to show, if not all.
     """
-    every = dict(zip([*table.columns, *table.averages], _list_families(table), strict=True))
+    every = dict(zip(table.every_column, _list_families(table), strict=True))
     columns = list(every if only is None else only)
     families = [every[column] for column in columns]
     headers = ["Model"]
@@ -212,18 +212,20 @@ def _list_families(table: Table) -> list[str]:
     """Return the heading above each column: its family, nothing for the average, a word for the other measures'."""
     families = [family.capitalize() for family in table.families.values()]
     averages = "Average" if len(table.families) > 1 else "Also"
-    return [*families, *("" for _ in table.columns[len(families) :]), *(averages for _ in table.averages)]
+    bleu = [""] if table.bleu else []
+    return [*families, *("" for _ in table.columns[len(families) :]), *(averages for _ in table.averages), *bleu]
 
 
 def _explain(table: Table, bold: str, escape_text: Callable[[str], str], *, explain: bool = True) -> list[str]:
-    """Return the caption, the meaning of bold figures and the meaning of marks, as far as there are any."""
-    caption, legend, marks = (one.choose(explain=explain) for one in (table.caption, table.legend, table.marks))
+    """Return the caption and the meaning of bold figures, of marks and of BLEU, as far as there are any."""
+    statements = (table.caption, table.legend, table.marks, table.bleu)
+    caption, legend, marks, bleu = (one.choose(explain=explain) for one in statements)
     if table.supplements:
         *first, last = (other.measure for other in table.supplements)
         measures = f"{', '.join(first)} and {last}" if first else last
         caption += f" {', '.join(table.averages)}: {measures}, see below."
     bold_means = f"{bold}: {escape_text(legend)}" if legend else ""
-    return list(filter(None, [escape_text(caption), bold_means, escape_text(marks)]))
+    return list(filter(None, [escape_text(caption), bold_means, escape_text(marks), escape_text(bleu)]))
 
 
 def _render_latex_value(row: Row, value: TableValue | None) -> str:

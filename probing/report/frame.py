@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
 import pandas as pd
@@ -10,6 +11,7 @@ import pandas as pd
 from probing.report.balance import compute_macro_f1, compute_matthews
 from probing.report.grouping import group_results
 from probing.report.significance import Analysis, analyse_groups
+from probing.report.table import BLEU
 from probing.results import Control, DescriptionLength, Record
 from probing.tasks import TASKS
 
@@ -56,6 +58,11 @@ those of the row's seed.
 """
 
 
+TRANSLATOR_COLUMNS = ("bleu", "mean_bleu", "spelled_out")
+"""Columns that are there only if an encoder of a translation run was probed: the row's own BLEU, the mean over seeds,
+and the percentage of the task's words that the subwords spell out."""
+
+
 def make_frame(records: Sequence[Record], *, against_paper: bool = False, reference: str | None = None) -> pd.DataFrame:
     """Return the records in long form; scores of failed cells are missing.
 
@@ -65,7 +72,9 @@ def make_frame(records: Sequence[Record], *, against_paper: bool = False, refere
     for analysis in analyse_groups(group_results(records), reference):
         described |= _describe_results(analysis)
     rows = [_make_row(record) | described.get(id(record), {}) for record in records]
-    frame = pd.DataFrame(rows, columns=list(COLUMNS))
+    translators = TRANSLATOR_COLUMNS if any(record.identity.translator for record in records) else ()
+    frame = pd.DataFrame(rows, columns=[*COLUMNS, *translators])
+    frame = frame.astype(dict.fromkeys(translators, "float64"))
     # Failed cells have no scores; whole numbers stay whole numbers beside a missing one.
     frame = frame.astype(dict.fromkeys(("best_epoch", "epochs", "parameters"), "Int64"))
     if against_paper:
@@ -75,14 +84,23 @@ def make_frame(records: Sequence[Record], *, against_paper: bool = False, refere
 
 
 def make_wide_frame(records: Sequence[Record]) -> pd.DataFrame:
-    """Return mean test accuracies: a row per data set, preset and model, labelled as in the table; tasks across."""
-    rows, tasks = [], dict[str, None]()
+    """Return mean test accuracies: a row per data set, preset and model, labelled as in the table; tasks across.
+
+    The BLEU of translation runs whose encoders were probed stands in the last column.
+    """
+    rows, tasks, more = [], dict[str, None](), dict[str, None]()
     for group in group_results(records):
         tasks |= dict.fromkeys(group.families)
         for model in group.models:
-            row = {"data": group.identity.data.name, "preset": group.identity.preset, "label": model.label}
+            row: dict[str, Any] = {
+                "data": group.identity.data.name,
+                "preset": group.identity.preset,
+                "label": model.label,
+            }
+            if model.bleus:
+                row, more = row | {BLEU: fmean(model.bleus.values())}, {BLEU: None}
             rows.append(row | {task: result.accuracy for task, result in model.results.items()})
-    frame = pd.DataFrame(rows, columns=["data", "preset", "label", *tasks])
+    frame = pd.DataFrame(rows, columns=["data", "preset", "label", *tasks, *more])
     return frame.set_index(["data", "preset", "label"]).astype(float)
 
 
@@ -104,6 +122,8 @@ def _describe_results(analysis: Analysis) -> dict[int, dict[str, Any]]:
                 "high": 100 * result.interval.high,
                 "best": (model.label, task) in analysis.best,
             }
+            if model.bleus:
+                columns["mean_bleu"] = fmean(model.bleus.values())
             if verdict := analysis.verdicts.get((model.label, task)):
                 other = analysis.reference.label if analysis.reference else analysis.leaders[task]
                 columns |= {"compared_with": other, "p": verdict.p, "p_holm": verdict.p_holm}
@@ -127,4 +147,6 @@ def _make_row(record: Record) -> dict[str, Any]:
     row = {column: compute(record) for column, compute in COLUMNS.items() if compute}
     if record.scores and record.scores.description:
         row |= _describe_length(record.scores.description)
+    if translator := record.identity.translator:
+        row |= {"bleu": translator.bleu, "spelled_out": translator.spelled_out}
     return row

@@ -31,6 +31,9 @@ from probing.tasks import COUNTERPARTS, FAMILIES, TASKS
 AVERAGE = "Avg."
 """Name of the column that follows the tasks."""
 
+TRANSLATION = "translation:"
+"""Beginning of the registered names of encoders of translation runs."""
+
 LONGEST_MARK = 48
 """Largest number of characters of the settings that tell apart two models of one label."""
 
@@ -91,6 +94,12 @@ class ModelResults:
     """Result on each task with the labels of each control."""
     descriptions: Mapping[str, DescriptionLength]
     """Description length of each task's labels, the mean over seeds."""
+
+    @property
+    def bleus(self) -> dict[int, float]:
+        """BLEU of the translation run whose encoder is probed, by seed; nothing for any other model."""
+        translators = {record.identity.seed: record.identity.translator for record in self.records}
+        return {seed: one.bleu for seed, one in sorted(translators.items()) if one and one.bleu is not None}
 
     def compute_selectivity(self, task: str, control: Control) -> float | None:
         """Return accuracy - control accuracy in percentage points, or None unless both have been measured."""
@@ -156,14 +165,30 @@ def load_records(folder: Path, say: Callable[[str], None]) -> list[Record]:
 
 
 def group_results(records: Sequence[Record]) -> list[ResultGroup]:
-    """Return a group for every data set and preset; records of other measures join those of accuracy."""
+    """Return a group for every data set and preset; records of other measures join those of accuracy.
+
+    Of a translation run that was trained again with the same seed, only the newest encoder counts.
+    """
     groups = []
-    for members in _split_by_data(records):
+    for members in _split_by_data(_leave_out_old_runs(records)):
         measured = [record for record in members if record.identity.measure == "accuracy"]
         others = [record for record in members if record.identity.measure != "accuracy"]
         if measured:
             groups.append(ResultGroup(measured, _order_tasks(measured), _make_models(measured, others)))
     return groups
+
+
+def _leave_out_old_runs(records: Sequence[Record]) -> list[Record]:
+    """Return the records without those of translation runs that were trained again with the same seed."""
+    every = list(records)
+    keys = {id(one): (*_identify_model(one), one.identity.seed) for one in every if one.identity.translator}
+    newest: dict[tuple[object, ...], tuple[str, str]] = {}
+    for record in every:
+        if key := keys.get(id(record)):
+            found = (record.timing.finished_at, record.identity.model.version)
+            newest[key] = max(newest.get(key, found), found)
+    versions = {name: newest[key][1] for name, key in keys.items()}
+    return [one for one in every if versions.get(id(one), one.identity.model.version) == one.identity.model.version]
 
 
 def find_model(groups: Sequence[ResultGroup], name: str) -> list[ModelResults | None]:
@@ -179,9 +204,15 @@ def find_model(groups: Sequence[ResultGroup], name: str) -> list[ModelResults | 
 
 
 def flatten_settings(record: Record) -> dict[str, object]:
-    """Return a record's settings, named as section.name."""
-    sections = record.identity.settings.items()
-    return {f"{section}.{name}": value for section, values in sections for name, value in values.items()}
+    """Return a record's settings, named as section.name, with those of the translation run that was probed."""
+    sections = dict(record.identity.settings)
+    if translator := record.identity.translator:
+        data = f"{translator.data.name} {translator.data.sha256[:12]}"
+        own = {"data": data, "languages": translator.languages, "preset": translator.preset}
+        for section, values in translator.settings.items():
+            own |= {f"{section}.{name}": value for name, value in values.items()}
+        sections["translator"] = own
+    return {f"{section}.{name}": value for section, values in sections.items() for name, value in values.items()}
 
 
 def _split_by_data(records: Sequence[Record]) -> list[list[Record]]:
@@ -249,15 +280,22 @@ def _split(records: Sequence[Record], get_key: Callable[[Record], Key]) -> dict[
 
 
 def _identify_model(record: Record) -> ModelKey:
+    """Return what the seeds of a model have in common; each seed of a translation run is another version."""
     model = record.identity.model
-    return model.name, model.version, repr(flatten_settings(record))
+    version = "" if record.identity.translator else model.version
+    return model.name, version, repr(flatten_settings(record))
 
 
-def _order_model(key: ModelKey) -> tuple[int, str, str, str]:
-    """Return the key by which rows are sorted: built-in aggregators first, an untrained control below its model."""
+def _order_model(key: ModelKey) -> tuple[int, int, str, str, str]:
+    """Return the key by which rows are sorted: built-in aggregators first, an untrained control below its model.
+
+    Translation runs have the order of their aggregators.
+    """
     builtins = list(AGGREGATORS.builtins)
     name = key[0].removesuffix(UNTRAINED)
-    return (builtins.index(name) if name in builtins else len(builtins), *key)
+    aggregator = name.removeprefix(TRANSLATION).partition(" ")[0] if name.startswith(TRANSLATION) else ""
+    places = [builtins.index(one) if one in builtins else len(builtins) for one in (name, aggregator)]
+    return (places[0], places[1], *key)
 
 
 def label_models(first_records: Mapping[ModelKey, Record]) -> dict[ModelKey, str]:

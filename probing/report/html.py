@@ -33,6 +33,7 @@ CONTENTS = {
     "curves": "training curves",
     "labels": "label by label",
     "layers": "layer by layer",
+    "bleu": "accuracy against BLEU",
     "costs": "costs",
     "settings": "settings",
     "commands": "how to reproduce it",
@@ -104,6 +105,7 @@ def _describe_table(table: Table, section: Mapping[str, Any], folder: str, optio
     chosen = next(iter(section["differences"]), None)
     marks = section["differences"].get(chosen, [[] for _ in section["rows"]])
     questions = {task: explain_task(task) for task in table.families}
+    needed = {"layers": bool(section["stacks"]), "bleu": bool(table.bleu)}
     report = ["probe", "report", "--results", folder, "--format", "html", "-o", "report.html", *options]
     return {
         "table": table,
@@ -112,7 +114,7 @@ def _describe_table(table: Table, section: Mapping[str, Any], folder: str, optio
         "facts": list_facts(group.records),
         "families": [(name, len(list(members))) for name, members in itertools.groupby(table.families.values())],
         "questions": [(task, asks, section["meanings"].get(task)) for task, asks in questions.items() if asks],
-        "contents": [item for item in CONTENTS.items() if item[0] != "layers" or section["stacks"]],
+        "contents": [item for item in CONTENTS.items() if needed.get(item[0], True)],
         "columns": [(column, questions.get(column, "")) for column in table.columns],
         "rows": [
             (row, values, [difference and difference[-1] for difference in differences])

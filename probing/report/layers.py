@@ -18,5 +18,5 @@ def find_stacks(group: ResultGroup) -> dict[str, dict[int, ModelResults]]:
 
 
 def remove_layer(name: str) -> str:
-    """Return a model's name or label without its layer."""
-    return re.sub(r" layer \d+\b", "", name)
+    """Return a model's name or label without its layer; after a comma stands the layer of a translator's aggregator."""
+    return re.sub(r"(?<!,) layer \d+\b", "", name)

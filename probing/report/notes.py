@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import itertools
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from probing.errors import quote
 from probing.report.chance import find_chance
 from probing.report.grouping import ModelResults, ResultGroup, TaskResult, flatten_settings
-from probing.results import Measure, Record
+from probing.report.layers import remove_layer
+from probing.results import UNTRAINED, Measure, Record
 from probing.statistics import Interval, wilson_interval
 
 SHARED_SECTIONS = ("model", "training", "probe")
 """Sections of settings in which models should be alike; the other sections belong to a single model."""
 CHANCE_NOTE = "not distinguishable from always guessing the most frequent label"
 """Beginning of the note on results at chance."""
+SPELLED_OUT = 5.0
+"""Percentage of spelled-out words above which a note names a translator."""
 NAMED = 6
 """Largest number of items that a list names; the others are only counted."""
 
@@ -30,6 +33,7 @@ def find_doubts(group: ResultGroup) -> list[str]:
         *_find_failed_trainings(group),
         *_find_short_trainings(group),
         *_find_disagreement(group),
+        *_find_spelled_out(group),
     ]
 
 
@@ -159,6 +163,34 @@ def _find_disagreement(group: ResultGroup) -> Iterator[str]:
                 found.append(f"{model.label} {task} (dev {dev:.2f}, test {result.accuracy:.2f})")
     if found:
         yield f"dev and test accuracy disagree by more than their 95 % intervals allow: {join_some(found)}"
+
+
+def _find_spelled_out(group: ResultGroup) -> Iterator[str]:
+    """Yield a note that names the translators whose subwords spell out many words of the tasks."""
+    shares: dict[str, dict[str, float]] = {}
+    for model in group.models:
+        for record in model.records:
+            translator = record.identity.translator
+            if translator and translator.spelled_out > SPELLED_OUT:
+                tasks = shares.setdefault(remove_layer(model.label).removesuffix(f",{UNTRAINED}"), {})
+                tasks[record.identity.task] = max(translator.spelled_out, tasks.get(record.identity.task, 0.0))
+    labels: dict[str, list[str]] = {}
+    for label, found in shares.items():
+        labels.setdefault(_spell_shares(found), []).append(label)
+    if labels:
+        yield (
+            f"more than {SPELLED_OUT:.0f} % of the words are spelled out character by character, because the "
+            "translator's subwords do not have them: "
+            + join_some([f"{text} for {join_some([*map(quote, names)], ', ')}" for text, names in labels.items()])
+        )
+
+
+def _spell_shares(shares: Mapping[str, float]) -> str:
+    """Return the percentages of some tasks; of many, the smallest and the largest."""
+    if len(shares) <= 2:
+        return ", ".join(f"{share:.1f} % on {task}" for task, share in shares.items())
+    low, high = (f"{bound(shares.values()):.1f}" for bound in (min, max))
+    return f"{low if low == high else f'{low} to {high}'} % on {len(shares)} tasks"
 
 
 def _describe_measure(measure: Measure) -> str:

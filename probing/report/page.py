@@ -14,8 +14,8 @@ from probing.report.layers import find_stacks
 from probing.report.meanings import explain_labels
 from probing.report.notes import CHANCE_NOTE
 from probing.report.significance import judge_against
-from probing.report.table import Row, Table, TableValue
-from probing.results import Record
+from probing.report.table import BLEU, Row, Table, TableValue
+from probing.results import Record, TranslatorIdentity
 from probing.statistics import Interval
 
 REFERENCES = 5
@@ -34,6 +34,7 @@ def make_section(table: Table) -> dict[str, Any]:
         "models": labels,
         "rows": [{"label": row.label, "model": labels.index(row.label) if row.model else None} for row in table.rows],
         "views": {shown.measure: _pack_rows(shown, table.rows) for shown in tables},
+        "bleus": [pack_value(row.values.get(BLEU), signed=False) for row in table.rows] if table.bleu else [],
         "captions": {shown.measure: shown.caption.full for shown in tables},
         "differences": {models.index(reference): _pack_differences(table, reference) for reference in references},
         "cells": [
@@ -176,9 +177,20 @@ def _list_facts(result: TaskResult) -> list[tuple[str, str]]:
         ("ran on", _spell_all(result.records[0].where)),
         ("records", ", ".join(record.key[:12] for record in result.records)),
     ]
+    if translator := identity.translator:
+        facts.insert(-2, ("translator", _describe_translator(translator)))
     if scores.configurations:
         facts.insert(2, ("chosen", _spell_all(scores.configurations[0])))
     return facts
+
+
+def _describe_translator(translator: TranslatorIdentity) -> str:
+    """Return the data, the BLEU and the subwords of a translation run in words."""
+    bleu = "untrained" if translator.bleu is None else f"BLEU {translator.bleu:.2f} on {translator.test}"
+    subwords = f"{translator.vocabulary_size:,} subwords, {translator.subwords}"
+    spelled_out = f"{translator.spelled_out:.1f} % of the words spelled out"
+    data = f"{translator.data.name} {translator.languages}, SHA-256 {translator.data.sha256[:12]}"
+    return f"{data}; preset {translator.preset}; {bleu}; {subwords}; {spelled_out}"
 
 
 def _list_other_measures(model: ModelResults, task: str) -> list[tuple[str, str]]:

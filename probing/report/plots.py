@@ -11,18 +11,21 @@ import io
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from probing.errors import ProbingError, as_one_line
 from probing.report.confusion import count_confusions
-from probing.report.grouping import ModelResults, ResultGroup, TaskResult, group_results, load_records
+from probing.report.grouping import AVERAGE, ModelResults, ResultGroup, TaskResult, group_results, load_records
 from probing.report.layers import find_stacks
 from probing.report.selection import EVERYTHING, Selection
 from probing.report.sweep_plot import Positions, draw_line, list_lines
 from probing.report.sweeps import find_sweep
+from probing.report.table import TableValue, make_accuracies
 from probing.report.writing import write_file
+from probing.statistics import Interval
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -182,6 +185,31 @@ def plot_layers(figure: Figure, group: ResultGroup) -> None:
         bar.outline.set_visible(False)
 
 
+def plot_bleu(figure: Figure, group: ResultGroup) -> None:
+    """Draw a panel for the average and each task: accuracies of translators' encoders against their BLEU."""
+    models = [(number, one) for number, one in _choose_models(group) if one.bleus]
+    if not models:
+        raise ProbingError(
+            "no encoder of a translation run was probed here. Run `probe run --encoder translation:RUN` first"
+        )
+    values = {one.label: make_accuracies(one, group) for _, one in models}
+    columns = [column for column in group.columns if any(column in found for found in values.values())]
+    for axes, column in _add_panels(figure, sorted(columns, key=lambda column: column != AVERAGE), 1.15):
+        for number, one in models:
+            if column in values[one.label]:
+                place, look = fmean(one.bleus.values()), _choose_look(number, one.label)
+                _draw_value(axes, place, values[one.label][column], look)
+        axes.grid(linewidth=0.3)
+    _finish_panels(figure, "BLEU", len(models), "test accuracy, %")
+
+
+def _draw_value(axes: Axes, place: float, value: TableValue, look: dict[str, Any]) -> None:
+    """Draw a figure with its interval; rounding can put the mean slightly outside it."""
+    interval = value.interval or Interval(value.mean, value.mean)
+    reach = np.array([[value.mean - interval.low], [interval.high - value.mean]]).clip(0)
+    axes.errorbar([place], [value.mean], yerr=reach, **look, markersize=4, linestyle="none")
+
+
 def plot_sweep(figure: Figure, group: ResultGroup, by: Sequence[str] = ()) -> None:
     """Draw a panel for each task: accuracies with 95 % intervals against a setting, a line for each model."""
     sweep = find_sweep(group, by)
@@ -201,6 +229,7 @@ KINDS: Mapping[str, Callable[[Figure, ResultGroup], None]] = {
     "confusion": plot_confusion,
     "layers": plot_layers,
     "sweep": plot_sweep,
+    "bleu": plot_bleu,
 }
 """Function that draws each kind of figure."""
 

@@ -31,9 +31,11 @@ def list_commands(group: ResultGroup, folder: str = "results") -> list[str]:
             continue  # the model's own command measures its control as well
         name, options = _list_model_options(model)
         options += _list_controls(model, measured)
+        runs = _list_runs(model) or [name]
         layer = model.records[0].identity.settings.get("encoder", {}).get("layer")
-        layers = joined.setdefault((*_list_shared_options(group, model), *options), {}).setdefault(name, [])
-        layers += [layer] if isinstance(layer, int) else []
+        names = joined.setdefault((*_list_shared_options(group, model), *options), {})
+        for name in runs:
+            names.setdefault(name, []).extend([layer] if isinstance(layer, int) else [])
     commands = []
     for shared, names in joined.items():
         option = "--encoder" if "--probe" in shared or "--fine-tune" in shared else "--aggregator"
@@ -41,6 +43,14 @@ def list_commands(group: ResultGroup, folder: str = "results") -> list[str]:
             models = [part for name in chosen for part in (option, name)]
             commands.append(shlex.join(["probe", "run", *models, *layer, *shared, "--results", folder]))
     return commands
+
+
+def _list_runs(model: ModelResults) -> list[str]:
+    """Return the specifications of the translation runs that are a model's seeds, with NAME= if the user named it."""
+    label = remove_layer(model.records[0].identity.model.label).removesuffix(f",{UNTRAINED}").removesuffix(f" {MIX}")
+    found = {record.identity.seed: record.identity.translator for record in model.records}
+    runs = [one for _, one in sorted(found.items()) if one]
+    return [f"{'' if one.label == label else f'{label}='}translation:{one.run}" for one in runs]
 
 
 def _list_shared_options(group: ResultGroup, model: ModelResults) -> Iterable[str]:
@@ -55,6 +65,8 @@ def _list_shared_options(group: ResultGroup, model: ModelResults) -> Iterable[st
         all_ten = set(tasks) == {task.name for task in TASKS}
         yield from ("--task", "all" if all_ten else ",".join(tasks), "--data", first.data.name)
     yield from ("--preset", first.preset)
+    if model.records[0].identity.translator:
+        return  # a translation run has its own seed
     yield from ("--seeds", _spell_seeds(sorted({record.identity.seed for record in model.records})))
 
 

@@ -81,9 +81,10 @@ def leave_out_old_versions(records: Sequence[Record], say: Callable[[str], None]
 
 
 def _identify_plugin(record: Record) -> tuple[str, ...]:
-    """Return what the versions of one plug-in have in common."""
+    """Return what the versions of one plug-in have in common; the encoder of a translation run is no plug-in."""
     identity = record.identity
-    return (identity.model.name, repr(flatten_settings(record)), identity.data.name, identity.preset)
+    run = identity.model.version if identity.translator else ""
+    return (identity.model.name, repr(flatten_settings(record)), identity.data.name, identity.preset, run)
 
 
 def _name_models(records: Sequence[Record]) -> dict[int, list[str]]:

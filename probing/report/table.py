@@ -19,11 +19,14 @@ from probing.report.grouping import AVERAGE, ModelResults, ResultGroup, group_re
 from probing.report.notes import find_changed_files, find_doubts
 from probing.report.significance import TESTS, Analysis, analyse_groups, format_difference
 from probing.results import Control, Record
-from probing.statistics import Interval, average_interval
+from probing.statistics import Interval, average_interval, compute_half
 from probing.tasks import TASKS
 
 AVERAGES = {"selectivity": "Select.", "word selectivity": "Sel. words", "compression": "Compr."}
 """Column of each other measure's average in the table of accuracies."""
+
+BLEU = "BLEU"
+"""Column of the BLEU of translation runs whose encoders are probed; it takes no part in averages and tests."""
 
 CAPTIONS = {
     "selectivity": add_method(
@@ -98,6 +101,8 @@ class Table:
     """Meaning of bold figures."""
     marks: Statement = NOTHING
     """Meaning of † and ‡; nothing without a reference."""
+    bleu: Statement = NOTHING
+    """Meaning of the column BLEU; nothing if no row is of a translation run."""
     notes: Sequence[str] = field(default=())
     """Reservations that a reader should know, in words."""
     claims: Sequence[Claim] = field(default=())
@@ -111,6 +116,11 @@ class Table:
     def averages(self) -> list[str]:
         """Columns after all others: the averages of the other measures."""
         return [AVERAGES[table.measure] for table in self.supplements]
+
+    @property
+    def every_column(self) -> list[str]:
+        """All columns: the tasks and their average, the averages of the other measures, BLEU."""
+        return [*self.columns, *self.averages, *([BLEU] if self.bleu else [])]
 
 
 def make_tables(records: Sequence[Record], *, against_paper: bool = False, reference: str | None = None) -> list[Table]:
@@ -145,6 +155,7 @@ def _make_table(analysis: Analysis, against_paper: bool, notes: Sequence[str]) -
         analysis=analysis,
         legend=_explain_bold(analysis),
         marks=_explain_marks(analysis),
+        bleu=_explain_bleu(group),
         notes=[*notes, *analysis.comparer.incomparable, *find_doubts(group), *describe_imbalanced(group)],
         claims=claims,
         supplements=supplements,
@@ -184,8 +195,7 @@ def _make_compressions(model: ModelResults, group: ResultGroup) -> dict[str, Tab
 
 
 def _make_model_row(model: ModelResults, analysis: Analysis, supplements: Sequence[Table]) -> Row:
-    figures = {task: (result.accuracy, result.interval) for task, result in model.results.items()}
-    values = _make_values(figures, analysis.group)
+    values = make_accuracies(model, analysis.group)
     for column, value in values.items():
         key = (model.label, column)
         mark = analysis.verdicts[key].mark if analysis.reference and key in analysis.verdicts else ""
@@ -197,7 +207,21 @@ def _make_model_row(model: ModelResults, analysis: Analysis, supplements: Sequen
         for row in table.rows
         if row.label == model.label and last in row.values
     }
+    if model.bleus:
+        values[BLEU] = average_bleus(list(model.bleus.values()))
     return Row(model.label, values, model=model.name)
+
+
+def make_accuracies(model: ModelResults, group: ResultGroup) -> dict[str, TableValue]:
+    """Return a model's accuracy on each task and their average, with intervals."""
+    return _make_values({task: (result.accuracy, result.interval) for task, result in model.results.items()}, group)
+
+
+def average_bleus(bleus: Sequence[float]) -> TableValue:
+    """Return the mean BLEU over seeds; several have Student's interval, a single one has none."""
+    mean = statistics.fmean(bleus)
+    half = compute_half(bleus) if len(bleus) > 1 else None
+    return TableValue(mean, None if half is None else Interval(mean - half, mean + half))
 
 
 def _make_majority_row(group: ResultGroup) -> Row:
@@ -269,6 +293,21 @@ def _explain_bold(analysis: Analysis) -> Statement:
     return add_method(
         "best of its column, or not significantly worse than any other",
         f" (p ≥ .05 by {tests}; Holm's correction over all pairs of models of the column)",
+    )
+
+
+def _explain_bleu(group: ResultGroup) -> Statement:
+    """Return the meaning of the column BLEU, or nothing if no row is of a translation run."""
+    models = [model for model in group.models if model.results and model.bleus]
+    translators = [record.identity.translator for model in models for record in model.records]
+    texts = dict.fromkeys(f"{one.data.name} {one.languages} {one.test}" for one in translators if one)
+    if not texts:
+        return NOTHING
+    seeds = " over its seeds, ± half the 95 % interval" if any(len(model.bleus) > 1 for model in models) else ""
+    signatures = ", ".join(dict.fromkeys(one.signature for one in translators if one))
+    return add_method(
+        f"BLEU: of the translator, on {', '.join(texts)}{', the mean' + seeds if seeds else ''}",
+        f"{' (Student)' if seeds else ''}; sacrebleu, {signatures}",
     )
 
 

@@ -9,12 +9,14 @@ from probing.results.identity import (
     DataIdentity,
     Measure,
     ModelIdentity,
+    TranslatorIdentity,
 )
 from probing.results.merging import merge
 from probing.results.record import Record, Timing, read_record
 from probing.results.scores import Counts, DescriptionLength, Scores
 from probing.results.store import (
     EXPLANATION_ENDING,
+    TRANSLATOR_ENDING,
     Store,
     find_record,
     read_sentences,

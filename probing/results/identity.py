@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from msgspec import Struct, structs
+from msgspec import UNSET, Struct, UnsetType, structs
 
+from probing.results.numbers import Count, Percentage, Value
 from probing.storage import hash_json, make_name
 from probing.tasks import Family
 
@@ -55,6 +56,34 @@ class ModelIdentity(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return structs.replace(self, name=f"{self.name}{ending}", label=f"{self.label},{ending}")
 
 
+class TranslatorIdentity(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The translation run whose encoder a cell probes: its data, its settings, its subwords and its BLEU."""
+
+    run: str
+    """Name of the run's record, without its ending."""
+    label: str
+    """Name of the run in tables of translations."""
+    data: DataIdentity
+    languages: str
+    """Source and target, as in `en-de`."""
+    preset: str
+    settings: Mapping[str, Mapping[str, Value]]
+    """All settings of the run by section."""
+    subwords: str
+    """Kind of the source's subwords."""
+    vocabulary_size: Count
+    """Number of the source's subwords."""
+    subwords_sha256: str
+    test: str
+    """Test set of the BLEU, the first of the run's."""
+    bleu: Percentage | None
+    """BLEU of detokenised, cased text; null for the untrained encoder."""
+    signature: str
+    """Signature of sacrebleu: how BLEU was computed."""
+    spelled_out: Percentage
+    """Percentage of the words of the task's sentences that the subwords spell out character by character."""
+
+
 class CellIdentity(Struct, frozen=True, kw_only=True):
     """One cell: data set x task x model x preset x settings x seed x measure."""
 
@@ -68,6 +97,8 @@ class CellIdentity(Struct, frozen=True, kw_only=True):
     settings: Mapping[str, Mapping[str, Any]]
     """All settings by section."""
     measure: Measure = "accuracy"
+    translator: TranslatorIdentity | UnsetType = UNSET
+    """Translation run whose encoder is probed. It is no part of the key: the model's version covers its files."""
 
     @property
     def key(self) -> str:

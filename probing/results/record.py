@@ -16,7 +16,14 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType, structs
 
 from probing.errors import ProbingError
-from probing.results.identity import FORMAT, CellIdentity, DataIdentity, Measure, ModelIdentity
+from probing.results.identity import (
+    FORMAT,
+    CellIdentity,
+    DataIdentity,
+    Measure,
+    ModelIdentity,
+    TranslatorIdentity,
+)
 from probing.results.numbers import Number, Value, Whole
 from probing.results.scores import Scores
 from probing.results.translation_scores import TranslationScores
@@ -112,7 +119,8 @@ class Record(Struct, frozen=True, kw_only=True):
         """Return the record as its JSON file has it."""
         content = structs.asdict(self.identity) | structs.asdict(self)
         content |= {"status": self.status, "scores": self.outcome, "format": FORMAT}
-        return {name: _as_json(content[name]) for name in RecordFields.__struct_fields__}
+        named = {name: content[name] for name in RecordFields.__struct_fields__}
+        return {name: _as_json(value) for name, value in named.items() if value is not UNSET}
 
 
 class RecordFields(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -132,6 +140,7 @@ class RecordFields(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     where: dict[str, Value]
     key: str
     measure: Measure = "accuracy"
+    translator: TranslatorIdentity | UnsetType = UNSET
     format: int
 
     def make_record(self) -> Record:
@@ -141,7 +150,7 @@ class RecordFields(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         outcome = None if self.scores is None else msgspec.convert(self.scores, OUTCOMES[self.measure])
         if outcome is not None:
             outcome.check()
-        identity = msgspec.convert(self, CellIdentity, from_attributes=True)
+        identity = CellIdentity(**{name: getattr(self, name) for name in CellIdentity.__struct_fields__})
         return Record(
             identity=identity, outcome=outcome, error=self.error, timing=self.timing, where=self.where, key=self.key
         )

@@ -7,6 +7,7 @@ from probing.statistics.intervals import (
     accuracy_interval,
     add_parts,
     average_interval,
+    compute_half,
     difference_interval,
     student_quantile,
     wilson_interval,

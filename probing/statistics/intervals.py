@@ -56,6 +56,13 @@ def accuracy_interval(sample: Sample) -> Interval:
     return wilson_interval(share, size, freedom=whole.freedom)
 
 
+def compute_half(numbers: Sequence[float]) -> float:
+    """Return half of Student's interval of the mean of several numbers, such as the scores of several seeds."""
+    mean, size = math.fsum(numbers) / len(numbers), len(numbers)
+    variance = math.fsum((number - mean) ** 2 for number in numbers) / (size - 1)
+    return student_quantile(size - 1) * math.sqrt(variance / size)
+
+
 def average_interval(shares: Sequence[float], intervals: Sequence[Interval]) -> Interval:
     """Return the interval of the average of independent shares from theirs (MOVER; Zou & Donner 2008)."""
     average = math.fsum(shares) / len(shares)

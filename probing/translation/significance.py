@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from probing.statistics import Part, add_parts, student_quantile
+from probing.statistics import Part, add_parts, compute_half, student_quantile
 from probing.translation.scoring import ORDER, combine
 
 SAMPLES, SEED = 1000, 12345
@@ -43,7 +43,7 @@ class SystemBleu:
     def half(self) -> float:
         """Half of the 95 % interval: Student's over seeds, or over samples of sentences if there is one seed."""
         if len(self.seeds) > 1:
-            return student_quantile(len(self.seeds) - 1) * math.sqrt(self.seed_variance)
+            return compute_half(self.seeds)
         low, high = find_percentiles(self.samples)
         return (high - low) / 2
 

@@ -126,6 +126,15 @@ class Subwords:
         lines: list[str] = self._processor.decode(list(ids)) if len(ids) else []
         return [line.replace("\n", " ") for line in lines]
 
+    def find_spelled_out(self, words: Sequence[str]) -> list[bool]:
+        """Return whether each word falls apart into single characters, or has one that is spelled as bytes."""
+        pieces: list[list[str]] = self._processor.encode(list(words), out_type=str, num_threads=self._threads)
+        byte = re.compile("<0x[0-9A-F]{2}>")
+        return [
+            any(map(byte.fullmatch, parts)) or all(len(part.removeprefix(SPACE)) <= 1 for part in parts)
+            for parts in pieces
+        ]
+
     def _encode_space_sign(self, line: str) -> list[int]:
         """Encode a line in which the sign for a space stands for itself: it is spelled as bytes."""
         processor = self._processor

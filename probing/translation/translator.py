@@ -98,9 +98,14 @@ def save_translator(
 
 
 def load_translator(
-    path: Path, device: torch.device, *, aggregator: str | None = None, search: Mapping[str, Any] | None = None
+    path: Path,
+    device: torch.device,
+    *,
+    aggregator: str | None = None,
+    search: Mapping[str, Any] | None = None,
+    weights_seed: int | None = None,
 ) -> Translator:
-    """Load the translator of a run, given by its record or by its folder.
+    """Load the translator of a run, given by its record or by its folder; with a seed, its weights are drawn anew.
 
     An aggregator that is a plug-in is imported only if it is named: a file must not decide which code is run.
     """
@@ -109,14 +114,19 @@ def load_translator(
         raise ProbingError(
             f"{path}: no translator is there. Name a record of `probe translate run`, or the folder beside it"
         )
-    config, name, sizes = _read_settings(folder / SETTINGS)
+    config, name, sizes = read_settings(folder)
     factory = _find_aggregator(folder, name, aggregator)
     source = read_subwords(folder / SOURCE)
     target = read_subwords(folder / TARGET) if (folder / TARGET).exists() else source
     if [source.size, target.size] != sizes:
         raise ProbingError(f"{folder}: the subwords are not those of the model. Restore the folder, or train again")
+    model = _load_model(folder / WEIGHTS, factory, config, sizes)
+    if weights_seed is not None:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(weights_seed)
+            model = build_encoder_decoder(factory, config.model, config.routing, vocabulary_sizes=sizes)
     return Translator(
-        model=_load_model(folder / WEIGHTS, factory, config, sizes).to(device).eval(),
+        model=model.to(device).eval(),
         source_subwords=source,
         target_subwords=target,
         search=dataclasses.replace(config.search, **search or {}),
@@ -124,8 +134,9 @@ def load_translator(
     )
 
 
-def _read_settings(path: Path) -> tuple[TranslationConfig, str, list[int]]:
-    """Return the settings, the aggregator's name and the numbers of subwords."""
+def read_settings(folder: Path) -> tuple[TranslationConfig, str, list[int]]:
+    """Return the settings, the aggregator's name and the numbers of subwords of a translator's folder."""
+    path = folder / SETTINGS
     text = read_text(path, limit=MAX_SETTINGS)
     try:
         about = parse_json(text)

@@ -204,6 +204,7 @@ def test_the_list_names_everything() -> None:
     named = [spec for spec, _ in summaries()]
     assert named[:4] == ["bag-of-words", "random-bag-of-words", "length", "transformer"]
     assert {"huggingface:NAME_OR_PATH", "senteval:my_script.py", "precomputed:vectors.npz"} < set(named)
+    assert "translation:RUN" in named
 
 
 def test_encoders_that_tables_would_call_the_same_are_called_as_they_were_named(tmp_path: Path) -> None:

@@ -162,10 +162,10 @@ function namePoints(places, right) {
   });
 }
 
-function scatterPlot(points, { label, xLabel, yLabel = "accuracy, %" }) {
+function scatterPlot(points, { label, xLabel, yLabel = "accuracy, %", linear = false }) {
   const width = 400, left = 44, right = width - 16, top = 20, bottom = 210;
   const numbers = points.map((point) => point.x);
-  const log = Math.min(...numbers) > 0 && Math.max(...numbers) / Math.min(...numbers) > 8;
+  const log = !linear && Math.min(...numbers) > 0 && Math.max(...numbers) / Math.min(...numbers) > 8;
   const x = scale(numbers, left, right, { log, pad: 0.12 });
   const y = scale(points.flatMap((point) => [point.low, point.high]), bottom, top);
   const chart = picture(width, bottom + 32, label, axes(x, y, { left, right, top, bottom, xLabel, yLabel }));

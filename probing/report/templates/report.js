@@ -32,6 +32,8 @@ function showSection(element, data, number) {
 
   const shownModels = () => data.models.map((_, model) => model).filter((model) => !state.hidden.has(model));
   const valuesOf = (row) => (state.view === "difference" ? data.differences[state.reference] : data.views[state.view])[row];
+  const valueAt = (row, column) => (column < data.columns.length ? valuesOf(row)[column] : data.bleus[row]); // BLEU is the last column, in every view
+  const fieldsOf = (line) => [...line.cells].slice(1, 1 + data.columns.length);
   const rowOf = (model) => data.rows.findIndex((row) => row.model === model);
 
   /* Accuracies and differences have marks: those of the difference from the reference. */
@@ -83,13 +85,15 @@ function showSection(element, data, number) {
       if ((saved("hidden") ?? "").split(",").includes(input.value)) { input.checked = false; state.hidden.add(Number(input.value)); }
     }
     const [column, direction] = (saved("sort") ?? "").split(",");
-    if (data.columns[column] !== undefined && ["ascending", "descending"].includes(direction)) state.sort = { column: Number(column), direction };
+    if ((data.columns[column] !== undefined || (data.bleus.length && Number(column) === data.columns.length)) && ["ascending", "descending"].includes(direction)) state.sort = { column: Number(column), direction };
   }
 
   function save() {
     const shown = rows.map((_, row) => row).filter((row) => !rows[row].hidden);
-    const head = ["model", ...data.columns.flatMap((column) => [column, `${column} low`, `${column} high`])];
-    const lines = shown.map((row) => [data.rows[row].label, ...valuesOf(row).flatMap((value) => (value ? value.slice(MEAN, HIGH + 1) : ["", "", ""]))]);
+    const columns = data.bleus.length ? [...data.columns, "BLEU"] : data.columns;
+    const head = ["model", ...columns.flatMap((column) => [column, `${column} low`, `${column} high`])];
+    const values = (row) => columns.map((_, column) => valueAt(row, column));
+    const lines = shown.map((row) => [data.rows[row].label, ...values(row).flatMap((value) => (value ? value.slice(MEAN, HIGH + 1) : ["", "", ""]))]);
     saveRows(`${state.view}.csv`, [head, ...lines]);
   }
 
@@ -97,7 +101,7 @@ function showSection(element, data, number) {
     rows.forEach((line, row) => {
       const values = valuesOf(row), model = data.rows[row].model;
       line.hidden = state.hidden.has(model) || values.every((value) => value === null);
-      [...line.cells].slice(1).forEach((field, column) => {
+      fieldsOf(line).forEach((field, column) => {
         const value = values[column];
         field.classList.toggle("best", isBest(model, column, value));
         field.replaceChildren(make("span", { class: "figure" }, value ? value[TEXT] : "–"));
@@ -115,7 +119,7 @@ function showSection(element, data, number) {
     find(".scores .columns").querySelectorAll("th[aria-sort]").forEach((head, place) => {
       head.setAttribute("aria-sort", place === column ? direction : "none");
     });
-    const key = (line) => valuesOf(rows.indexOf(line))[column]?.[MEAN] ?? -Infinity;
+    const key = (line) => valueAt(rows.indexOf(line), column)?.[MEAN] ?? -Infinity;
     const ordered = [...rows];
     if (direction === "descending") ordered.sort((a, b) => key(b) - key(a));
     if (direction === "ascending") ordered.sort((a, b) => (key(a) === -Infinity) - (key(b) === -Infinity) || key(a) - key(b));
@@ -191,6 +195,26 @@ function showSection(element, data, number) {
     find(".cost-legend").replaceChildren(legend(points.map((point) => point.model), data.models));
   }
 
+  /* A panel for the average, if there is one, and then for each task. */
+  function drawBleus() {
+    if (!data.bleus.length) return;
+    const columns = data.columns.map((_, column) => column);
+    const models = shownModels().filter((model) => data.bleus[rowOf(model)]);
+    const charts = [...columns.slice(tasks.length), ...columns.slice(0, tasks.length)].map((column) => {
+      const points = models.map((model) => {
+        const value = data.views.accuracy[rowOf(model)][column], bleu = data.bleus[rowOf(model)];
+        return value && {
+          model, label: data.models[model], x: bleu[MEAN], mean: value[MEAN], low: value[LOW], high: value[HIGH],
+          text: `${value[TEXT]} ${value[HALF]} at BLEU ${bleu[TEXT]} ${bleu[HALF]}`,
+        };
+      }).filter(Boolean);
+      const name = data.columns[column];
+      return points.length ? panel(name, scatterPlot(points, { label: `${name}: accuracy against BLEU`, xLabel: "BLEU", linear: true })) : null;
+    });
+    find(".bleus").replaceChildren(...charts.filter(Boolean));
+    find(".bleu-legend").replaceChildren(legend(models, data.models));
+  }
+
   function showCard(field, cell) {
     const facts = cell.facts.flatMap(([name, text]) => [make("dt", {}, name), make("dd", {}, text)]);
     clearTimeout(hiding);
@@ -230,7 +254,7 @@ function showSection(element, data, number) {
 
   function listen() {
     let first = 0;
-    rows.forEach((line, row) => [...line.cells].slice(1).forEach((field, column) => {
+    rows.forEach((line, row) => fieldsOf(line).forEach((field, column) => {
       const cell = cellOf(data.rows[row].model, data.columns[column]);
       if (!cell) return;
       field.setAttribute("tabindex", first);
@@ -274,6 +298,7 @@ function showSection(element, data, number) {
     fillTable();
     drawDots();
     drawCurves();
+    drawBleus();
     drawCosts();
   }
 
