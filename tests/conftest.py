@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from click.testing import CliRunner
-from msgspec import UNSET, structs
+from msgspec import structs
 
 from probing.commands import main
 from probing.registry import AGGREGATORS
@@ -126,7 +127,7 @@ def make_record(
         "model": identity,
         "settings": settings or {"model": {"num_layers": 3, "layers_with_aggregator": []}, "training": {"patience": 4}},
         "measure": "accuracy",
-        "translator": UNSET,
+        "translator": msgspec.UNSET,  # a name of its own here would be the one that pickle finds first
     }
     fields: dict[str, Any] = {
         "error": "the loss became nan in epoch 2" if accuracy is None else None,
