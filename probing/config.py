@@ -181,7 +181,7 @@ class Config:
 PRESETS: dict[str, Config] = {
     "paper": Config(),
     "small": Config(
-        model=ModelConfig(model_dim=128, feed_forward_dim=512, head_dim=128, num_capsules=128),
+        model=ModelConfig(model_dim=128, feed_forward_dim=512, head_dim=128, num_capsules=128, dropout=0.3),
         training=TrainingConfig(learning_rate=1e-3),
     ),
     "mini": Config(
