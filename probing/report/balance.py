@@ -8,6 +8,7 @@ from statistics import fmean
 import numpy as np
 
 from probing.report.grouping import ResultGroup, TaskResult
+from probing.report.note import Item, Note
 from probing.results import Scores
 from probing.tasks import Integers
 
@@ -46,7 +47,7 @@ def is_balanced(result: TaskResult) -> bool:
     return len(golds) < 2 or float(-(shares * np.log(shares)).sum()) >= EVEN * math.log(len(golds))
 
 
-def describe_imbalanced(group: ResultGroup) -> list[str]:
+def describe_imbalanced(group: ResultGroup) -> list[Note]:
     """Return a note for each task that is not balanced: macro F1 and Matthews' correlation of each model."""
     notes = []
     for task in group.families:
@@ -54,12 +55,15 @@ def describe_imbalanced(group: ResultGroup) -> list[str]:
         if not measured or is_balanced(measured[0][1]):
             continue
         figures = [
-            f"{label} {fmean(map(compute_macro_f1, result.scores)):.2f}, "
-            f"{fmean(map(compute_matthews, result.scores)):.2f}"
+            Item(
+                f"{label} {fmean(map(compute_macro_f1, result.scores)):.2f}, "
+                f"{fmean(map(compute_matthews, result.scores)):.2f}",
+                [[label]],
+            )
             for label, result in measured
         ]
-        notes.append(
-            f"{task} is not balanced, so accuracy says less there. Macro F1 in percent and Matthews' correlation: "
-            + "; ".join(figures)
+        beginning = (
+            f"{task} is not balanced, so accuracy says less there. Macro F1 in percent and Matthews' correlation"
         )
+        notes.append(Note(beginning, figures, names_all=True))
     return notes

@@ -20,7 +20,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from probing.report.explanations import Explanations
-from probing.report.meanings import explain_task
 from probing.report.page import list_differing_settings, make_section
 from probing.report.reproduction import list_commands
 from probing.report.table import Table, make_tables
@@ -104,7 +103,6 @@ def _describe_table(table: Table, section: Mapping[str, Any], folder: str, optio
     group = table.analysis.group
     chosen = next(iter(section["differences"]), None)
     marks = section["differences"].get(chosen, [[] for _ in section["rows"]])
-    questions = {task: explain_task(task) for task in table.families}
     needed = {"layers": bool(section["stacks"]), "bleu": bool(table.bleu)}
     report = ["probe", "report", "--results", folder, "--format", "html", "-o", "report.html", *options]
     return {
@@ -113,9 +111,9 @@ def _describe_table(table: Table, section: Mapping[str, Any], folder: str, optio
         "title": f"{group.identity.data.name}, preset {group.identity.preset}",
         "facts": list_facts(group.records),
         "families": [(name, len(list(members))) for name, members in itertools.groupby(table.families.values())],
-        "questions": [(task, asks, section["meanings"].get(task)) for task, asks in questions.items() if asks],
+        "questions": [(task, asks, section["meanings"].get(task)) for task, asks in section["asks"].items()],
         "contents": [item for item in CONTENTS.items() if needed.get(item[0], True)],
-        "columns": [(column, questions.get(column, "")) for column in table.columns],
+        "columns": [(column, section["asks"].get(column, "")) for column in table.columns],
         "rows": [
             (row, values, [difference and difference[-1] for difference in differences])
             for row, values, differences in zip(section["rows"], section["views"]["accuracy"], marks, strict=True)

@@ -10,17 +10,14 @@ from probing.errors import quote
 from probing.report.chance import find_chance
 from probing.report.grouping import ModelResults, ResultGroup, TaskResult, flatten_settings
 from probing.report.layers import remove_layer
+from probing.report.note import Item, Note, join_some
 from probing.results import UNTRAINED, Measure, Record
 from probing.statistics import Interval, wilson_interval
 
 SHARED_SECTIONS = ("model", "training", "probe")
 """Sections of settings in which models should be alike; the other sections belong to a single model."""
-CHANCE_NOTE = "not distinguishable from always guessing the most frequent label"
-"""Beginning of the note on results at chance."""
 SPELLED_OUT = 5.0
 """Percentage of spelled-out words above which a note names a translator."""
-NAMED = 6
-"""Largest number of items that a list names; the others are only counted."""
 
 
 def find_doubts(group: ResultGroup) -> list[str]:
@@ -65,16 +62,17 @@ def _list_records(model: ModelResults) -> list[Record]:
     return [*model.records, *model.other_records]
 
 
-def _find_failures(group: ResultGroup) -> Iterator[str]:
+def _find_failures(group: ResultGroup) -> Iterator[Note]:
     """Yield a note for each failed cell."""
     for model in group.models:
         for record in _list_records(model):
             if record.status == "failed":
                 cell = f"{record.identity.task} {model.label} seed {record.identity.seed}"
-                yield f"{cell}{_describe_measure(record.identity.measure)} failed: {record.error}"
+                text = f"{cell}{_describe_measure(record.identity.measure)} failed: {record.error}"
+                yield Note("", [_about(model.label, text)])
 
 
-def _find_gaps(group: ResultGroup) -> Iterator[str]:
+def _find_gaps(group: ResultGroup) -> Iterator[Note]:
     """Yield a note that names the missing cells: every model should have every seed of every task.
 
     The same holds for each other measure that was taken of some model.
@@ -88,13 +86,14 @@ def _find_gaps(group: ResultGroup) -> Iterator[str]:
         if absent := [seed for seed in seeds if seed not in run]:
             missing += len(absent)
             word = "seed" if len(absent) == 1 else "seeds"
-            gaps.append(f"{model.label} {task} {word} {', '.join(map(str, absent))}{_describe_measure(measure)}")
+            text = f"{model.label} {task} {word} {', '.join(map(str, absent))}{_describe_measure(measure)}"
+            gaps.append(_about(model.label, text))
     if gaps:
         verb = "cell of this table has" if missing == 1 else "cells of this table have"
-        yield f"{missing} {verb} not been run: {join_some(gaps)}"
+        yield Note(f"{missing} {verb} not been run", gaps)
 
 
-def _find_unequal_settings(group: ResultGroup) -> Iterator[str]:
+def _find_unequal_settings(group: ResultGroup) -> Iterator[Note]:
     """Yield a note that names the settings in which models differ, unless the rows' labels show them."""
     settings = {model.label: flatten_settings(model.records[0]) for model in group.models}
     names = dict.fromkeys(name for values in settings.values() for name in values)
@@ -113,75 +112,93 @@ def _find_unequal_settings(group: ResultGroup) -> Iterator[str]:
             found = ", ".join(
                 f"{value} for {join_some([*map(quote, labels)], ', ')}" for value, labels in by_value.items()
             )
-            differing.append(f"{name} is {found}")
+            differing.append(Item(f"{name} is {found}", [*by_value.values()]))
     if differing:
-        yield f"the models were not trained alike: {join_some(differing)}"
+        yield Note("the models were not trained alike", differing)
 
 
-def _find_chance(group: ResultGroup) -> Iterator[str]:
+def _find_chance(group: ResultGroup) -> Iterator[Note]:
     """Yield a note that names the results that are not significantly above the majority baseline."""
-    found = [f"{label} on {', '.join(tasks)}" for label, tasks in find_chance(group).items()]
+    found = [_about(label, f"{label} on {', '.join(tasks)}") for label, tasks in find_chance(group).items()]
     if found:
-        yield f"{CHANCE_NOTE}: {join_some(found)}"
+        yield Note("not distinguishable from always guessing the most frequent label", found)
 
 
-def _find_failed_trainings(group: ResultGroup) -> Iterator[str]:
+def _find_failed_trainings(group: ResultGroup) -> Iterator[Note]:
     """Yield notes that name the trainings that never left chance, and those that were started again."""
     records = [(model.label, record) for model in group.models for record in model.records]
-    if stuck := [_name_cell(label, record) for label, record in records if record.never_left_chance]:
-        yield f"never better on dev than its most frequent label in any epoch: {join_some(stuck)}"
+    stuck = [_about(label, _name_cell(label, record)) for label, record in records if record.never_left_chance]
+    if stuck:
+        yield Note("never better on dev than its most frequent label in any epoch", stuck)
     again = [
-        f"{_name_cell(label, record)} (failed with {', '.join(map(str, record.scores.failed_seeds))})"
+        _about(label, f"{_name_cell(label, record)} (failed with {', '.join(map(str, record.scores.failed_seeds))})")
         for label, record in records
         if record.scores and record.scores.failed_seeds
     ]
     if again:
-        yield f"started again with another seed, because the training before failed: {join_some(again)}"
+        yield Note("started again with another seed, because the training before failed", again)
 
 
-def _find_short_trainings(group: ResultGroup) -> Iterator[str]:
+def _find_short_trainings(group: ResultGroup) -> Iterator[Note]:
     """Yield a note that names the trainings whose best epoch is the last that their settings allow."""
     found = [
-        _name_cell(model.label, record) for model in group.models for record in model.records if record.best_is_last
+        _about(model.label, _name_cell(model.label, record))
+        for model in group.models
+        for record in model.records
+        if record.best_is_last
     ]
     if found:
         allowed = "the last allowed epoch is the best one, so that more epochs could be better (training.max_epochs)"
-        yield f"{allowed}: {join_some(found)}"
+        yield Note(allowed, found)
+
+
+def _about(label: str, text: str) -> Item:
+    """Return an item of a note that is about a single model."""
+    return Item(text, [[label]])
 
 
 def _name_cell(label: str, record: Record) -> str:
     return f"{label} {record.identity.task} seed {record.identity.seed}"
 
 
-def _find_disagreement(group: ResultGroup) -> Iterator[str]:
+def _find_disagreement(group: ResultGroup) -> Iterator[Note]:
     """Yield a note that names the results whose dev and test accuracy have intervals that do not overlap."""
     found = []
     for model in group.models:
         for task, result in _list_results(group, model):
             dev = statistics.fmean(scores.dev_accuracy for scores in result.scores)
             if not _compute_dev_interval(result, dev).overlaps(result.interval):
-                found.append(f"{model.label} {task} (dev {dev:.2f}, test {result.accuracy:.2f})")
+                text = f"{model.label} {task} (dev {dev:.2f}, test {result.accuracy:.2f})"
+                found.append(_about(model.label, text))
     if found:
-        yield f"dev and test accuracy disagree by more than their 95 % intervals allow: {join_some(found)}"
+        yield Note("dev and test accuracy disagree by more than their 95 % intervals allow", found)
 
 
-def _find_spelled_out(group: ResultGroup) -> Iterator[str]:
+def _find_spelled_out(group: ResultGroup) -> Iterator[Note]:
     """Yield a note that names the translators whose subwords spell out many words of the tasks."""
     shares: dict[str, dict[str, float]] = {}
+    rows: dict[str, dict[str, None]] = {}
     for model in group.models:
         for record in model.records:
             translator = record.identity.translator
             if translator and translator.spelled_out > SPELLED_OUT:
-                tasks = shares.setdefault(remove_layer(model.label).removesuffix(f",{UNTRAINED}"), {})
+                name = remove_layer(model.label).removesuffix(f",{UNTRAINED}")
+                tasks = shares.setdefault(name, {})
                 tasks[record.identity.task] = max(translator.spelled_out, tasks.get(record.identity.task, 0.0))
-    labels: dict[str, list[str]] = {}
-    for label, found in shares.items():
-        labels.setdefault(_spell_shares(found), []).append(label)
-    if labels:
-        yield (
+                rows.setdefault(name, {})[model.label] = None
+    names: dict[str, list[str]] = {}
+    for name, found in shares.items():
+        names.setdefault(_spell_shares(found), []).append(name)
+    if names:
+        yield Note(
             f"more than {SPELLED_OUT:.0f} % of the words are spelled out character by character, because the "
-            "translator's subwords do not have them: "
-            + join_some([f"{text} for {join_some([*map(quote, names)], ', ')}" for text, names in labels.items()])
+            "translator's subwords do not have them",
+            [
+                Item(
+                    f"{text} for {join_some([*map(quote, some)], ', ')}", [[row for name in some for row in rows[name]]]
+                )
+                for text, some in names.items()
+            ],
         )
 
 
@@ -207,9 +224,3 @@ def _compute_dev_interval(result: TaskResult, dev: float) -> Interval:
 def _list_results(group: ResultGroup, model: ModelResults) -> list[tuple[str, TaskResult]]:
     """Return a model's tasks and results, in the table's order."""
     return [(task, model.results[task]) for task in group.families if task in model.results]
-
-
-def join_some(items: Sequence[str], separator: str = "; ") -> str:
-    """Return the first items of a list, and the number of the others."""
-    more = len(items) - NAMED
-    return separator.join(items[:NAMED]) + (f"{separator}and {more} more" if more > 0 else "")

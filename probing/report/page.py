@@ -7,12 +7,11 @@ from statistics import fmean
 from typing import Any
 
 from probing.report.balance import compute_macro_f1, compute_matthews
-from probing.report.chance import find_chance
 from probing.report.confusion import count_confusions, order_labels
 from probing.report.grouping import ModelResults, ResultGroup, TaskResult, flatten_settings
 from probing.report.layers import find_stacks
-from probing.report.meanings import explain_labels
-from probing.report.notes import CHANCE_NOTE
+from probing.report.meanings import explain_labels, explain_task
+from probing.report.note import Note
 from probing.report.significance import judge_against
 from probing.report.table import BLEU, Row, Table, TableValue
 from probing.results import Record, TranslatorIdentity
@@ -49,20 +48,30 @@ def make_section(table: Table) -> dict[str, Any]:
             for model in models
             if task in model.results
         },
+        "asks": {task: asks for task in group.families if (asks := explain_task(task))},
         "meanings": {
             task: explain_labels(task, model.results[task].gold[0])
             for task in group.families
             for model in models
             if task in model.results
         },
-        "chance": [[labels.index(label), tasks] for label, tasks in find_chance(group).items()],
-        "chanceNote": CHANCE_NOTE,
-        "notes": [[number for number, label in enumerate(labels) if label in note] for note in table.notes],
+        "notes": [_pack_note(note, labels) for note in table.notes],
         "stacks": [
             {"encoder": encoder, "layers": {layer: models.index(model) for layer, model in layers.items()}}
             for encoder, layers in find_stacks(group).items()
         ],
     }
+
+
+def _pack_note(note: str, labels: Sequence[str]) -> dict[str, Any] | None:
+    """Return the parts of a note that names models, which are given by their place; a model of no row has none."""
+    if not isinstance(note, Note):
+        return None
+    items = [
+        [item.text, [[labels.index(label) if label in labels else None for label in some] for some in item.models]]
+        for item in note.items
+    ]
+    return {"beginning": note.beginning, "items": items, "most": note.most}
 
 
 def list_differing_settings(group: ResultGroup) -> dict[str, list[str]]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from probing.report.grouping import AVERAGE, ModelResults, ResultGroup, find_model
+from probing.report.note import Item, Note
 from probing.statistics import Comparison, SeedPrior, Test, average_comparisons, compare, holm, learn_seeds
 
 LEVEL = 0.05
@@ -98,7 +99,7 @@ class Comparer:
     """Comparisons within one group, each of which is made once."""
 
     group: ResultGroup
-    incomparable: dict[str, None] = field(default_factory=dict)
+    incomparable: dict[Note, None] = field(default_factory=dict)
     """Sentences on the comparisons that were impossible, in the order in which they were asked for."""
     made: dict[tuple[str, str, str], Comparison | None] = field(default_factory=dict)
     """Comparison of two labels in a column; None if it is impossible."""
@@ -138,7 +139,7 @@ class Comparer:
             return None
         if first_result.gold != second_result.gold:
             reason = f"{first.label} and {second.label} have different test labels on {task}: not compared"
-            self.incomparable[reason] = None
+            self.incomparable[Note("", [Item(reason, [[first.label], [second.label]])])] = None
             return None
         return compare(first_result.sample, second_result.sample, stream=zlib.crc32(task.encode()), prior=self.prior)
 

@@ -37,7 +37,8 @@ def address(gallery, measures, explanations, tmp_path_factory):
 @pytest.fixture
 def page(chromium, address):
     """Open the page; afterwards, the browser must have reported no problem and requested nothing from outside."""
-    chromium.get_log("performance")  # discards the entries of Chromium's own start page
+    chromium.get("about:blank")  # an address that differs after # only would not be loaded again
+    chromium.get_log("performance")  # discards the entries of other pages
     chromium.get(address)
     yield chromium
     assert chromium.get_log("browser") == []
@@ -283,6 +284,40 @@ def test_the_view_is_kept_in_the_address(page, address):
     page.get_log("performance")  # the page itself was requested again
 
 
+def test_a_link_to_another_view_is_followed_in_the_open_page(page, address):
+    before = read_table(page)
+    page.get(f"{address}#view-0=difference&hidden-0=1&curve-0=losses&cell-0=3&cost-0=2")  # only what follows # differs
+    assert one(page, "input[value=difference]").is_selected()
+    assert not one(page, ".models input[value='1']").is_selected()
+    assert len(read_table(page)) < len(before)
+    places = [one(page, f"select.{name}").get_attribute("value") for name in ("curve", "cost-column")]
+    assert places == ["losses", "2"]
+    page.get(f"{address}#view-0=nonsense&sort-0=length,ascending&cell-0=length&cost-0=-1&curve-0=x&reference-0=y")
+    assert read_table(page) == before
+
+
+def test_charts_and_the_chosen_cell_are_kept_in_the_address(page, address):
+    Select(one(page, "select.curve")).select_by_value("losses")
+    Select(one(page, "select.cost-column")).select_by_visible_text("ToCo")
+    Select(one(page, "select.task")).select_by_visible_text("ToCo")
+    facts, kept = one(page, ".cell-facts").text, page.current_url
+    page.get("about:blank")
+    page.get(kept)
+    chosen = [
+        Select(one(page, f"select.{name}")).first_selected_option.text for name in ("curve", "cost-column", "task")
+    ]
+    assert chosen == ["training loss", "ToCo", "ToCo"]
+    assert one(page, ".cell-facts").text == facts
+
+
+def test_tasks_are_explained_wherever_they_are_named(page):
+    asks = one(page, ".scores .columns button").get_attribute("title")
+    assert asks.startswith("the number of tokens")
+    for place in (".dots", ".curves"):
+        assert one(page, f"{place} h4").get_attribute("title") == asks
+    assert asks in page.execute_script("return document.querySelector('.stacks svg text title').textContent")
+
+
 def test_bold_and_notes_follow_hidden_models(page, gallery):
     (table,) = make_tables(gallery)
     labels = [model.label for model in table.analysis.group.models if model.results]
@@ -292,6 +327,11 @@ def test_bold_and_notes_follow_hidden_models(page, gallery):
     bold = all_of(page, f".scores tbody tr:not([hidden]) > :nth-child({place}).best")
     assert [float(field.text.split()[0]) for field in bold] == [max(read_column(page, "ToCo"))]
     assert one(page, ".bold-hidden").is_displayed()
+    gaps = next(line for line in all_of(page, ".notes li") if "have not been run" in line.text)
+    named = next(label for label in labels if squeeze(label) in gaps.text and labels.index(label) != leader)
+    one(page, f".models input[value='{labels.index(named)}']").click()
+    assert squeeze(named) not in gaps.text
+    assert gaps.is_displayed(), "other models are named still"
     for box in all_of(page, ".models input:checked"):
         box.click()
     assert not any("always guessing" in note.text for note in all_of(page, ".notes li"))

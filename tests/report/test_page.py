@@ -136,3 +136,24 @@ def test_only_failed_cells(make_record):
     (table,) = make_tables([make_record(accuracy=None)])
     section = make_section(table)
     assert section["models"] == section["cells"] == []
+
+
+def test_notes_name_models_by_their_place_and_not_by_letters_of_their_names(make_record, change):
+    untrained = change(make_record(accuracy=50.0, model="base"), model__name="base untrained", model__label="Base, raw")
+    (table,) = make_tables([make_record(model="base"), untrained, make_record(model="em", accuracy=None)])
+    section = make_section(table)
+    assert section["models"] == ["Base", "Base, raw"]
+    failed, chance = section["notes"]
+    assert failed["items"][0][1] == [[None]], "a model without a row cannot be hidden"
+    beginning = "not distinguishable from always guessing the most frequent label"
+    assert chance == {"beginning": beginning, "items": [["Base, raw on Tense", [[1]]]], "most": 6}
+
+
+def test_a_note_on_differences_knows_which_models_differ(make_record):
+    records = [
+        make_record(model=model, settings={"training": {"max_epochs": epochs}})
+        for model, epochs in (("base", 5), ("simple", 5), ("em", 8))
+    ]
+    (table,) = make_tables(records)
+    (note,) = make_section(table)["notes"]
+    assert note["items"] == [["training.max_epochs is 5 for Base, Simple, 8 for EM", [[0, 1], [2]]]]

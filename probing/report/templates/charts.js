@@ -205,7 +205,7 @@ function colourBar(from, to) {
 
 /* fields: {row, column, strength, text, tip, inside}; strength from -1 (loss) to 1 (heat) is the depth of the colour,
    inside an optional function from the field's corner to more elements to draw there; names are cut after `most` letters. */
-function heatMap(rows, columns, fields, { label, size = 26, wide = size, most = 18 }) {
+function heatMap(rows, columns, fields, { label, size = 26, wide = size, most = 18, explain = (name) => name }) {
   const longest = (names) => Math.min(most, Math.max(...names.map((name) => name.length), 1));
   const cut = (name) => (name.length > most ? `${name.slice(0, most - 1)}…` : name);
   const left = longest(rows) * 7.4 + 12, steep = longest(columns) * 6 > wide;
@@ -214,7 +214,7 @@ function heatMap(rows, columns, fields, { label, size = 26, wide = size, most = 
   const ground = draw("rect", { class: "field", fill: "none", x: left, y: top, width: wide * columns.length, height: size * rows.length });
   const chart = picture(width, height, label, ground);
   rows.forEach((name, place) => {
-    chart.append(draw("text", { x: left - 5, y: top + size * (place + 0.5) + 4, "text-anchor": "end" }, tip(name), cut(name)));
+    chart.append(draw("text", { x: left - 5, y: top + size * (place + 0.5) + 4, "text-anchor": "end" }, tip(explain(name)), cut(name)));
   });
   columns.forEach((name, place) => {
     const x = left + wide * (place + 0.5);

@@ -1,16 +1,22 @@
 /* Parts of the page that depend on its data alone: notes, confusions, layers, seeds. */
 
-/* Notes that name hidden models only are hidden; the one on chance names the others. */
+/* An item about hidden models is left out, and so is one that tells how models differ of which one is shown. */
 function fillNotes(element, data, hidden) {
-  const shown = data.chance.filter(([model]) => !hidden.has(model)).map(([model, names]) => `${data.models[model]} on ${names.join(", ")}`);
-  element.querySelectorAll(".notes li").forEach((note, place) => {
-    const named = data.notes[place];
-    note.hidden = named.length > 0 && named.every((model) => hidden.has(model));
-    if (note.textContent.startsWith(data.chanceNote)) {
-      note.hidden = !shown.length;
-      note.textContent = `${data.chanceNote}: ${shown.join("; ")}.`;
-    }
+  element.querySelectorAll(".notes li").forEach((line, place) => {
+    const note = data.notes[place];
+    if (!note) return;
+    const isShown = (models) => models.some((model) => !hidden.has(model));
+    const shown = note.items.filter(([, groups]) => groups.filter(isShown).length >= Math.min(2, groups.length));
+    const more = shown.length - note.most;
+    const named = shown.slice(0, note.most).map(([text]) => text).concat(more > 0 ? `and ${more} more` : []).join("; ");
+    line.hidden = !shown.length;
+    line.textContent = `${note.beginning ? `${note.beginning}: ` : ""}${named}.`;
   });
+}
+
+/* What a task asks; nothing for a user's own task and for the average. */
+function explainTask(data, column) {
+  return Object.hasOwn(data.asks, column) ? data.asks[column] : "";
 }
 
 /* A label with its meaning, if it has one. */
@@ -47,7 +53,8 @@ function drawStacks(data, tasks, rowOf) {
         tip: `${task}, layer ${layers[column]}: ${value[TEXT]} ${value[HALF]}`,
       }).filter(Boolean);
     });
-    const chart = heatMap(measured, layers.map(String), fields, { label: `${stack.encoder}: accuracy by task and layer`, wide: 42 });
+    const explain = (task) => [task, explainTask(data, task)].filter(Boolean).join(": ");
+    const chart = heatMap(measured, layers.map(String), fields, { explain, label: `${stack.encoder}: accuracy by task and layer`, wide: 42 });
     return make("div", { class: "panel" }, make("h4", {}, stack.encoder), colourBar("chance", "100 %"), make("div", { class: "scroller natural", tabindex: 0 }, chart));
   });
 }

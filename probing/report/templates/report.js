@@ -10,8 +10,9 @@ function fillSelect(select, names) {
   select.replaceChildren(...names.map((name, place) => make("option", { value: place }, name)));
 }
 
-function panel(title, chart) {
-  return make("div", { class: "panel" }, make("h4", {}, title), chart);
+/* A chart under its title, with a text that the pointer shows on it. */
+function panel(title, chart, explained = "") {
+  return make("div", { class: "panel" }, make("h4", explained ? { title: explained } : {}, title), chart);
 }
 
 function showSection(element, data, number) {
@@ -21,14 +22,7 @@ function showSection(element, data, number) {
   const body = find(".scores tbody");
   const rows = [...body.rows];
   const first = find(".reference select")?.value;
-  const state = {
-    view: "accuracy",
-    reference: first,
-    hidden: new Set(),
-    sort: { column: null, direction: "none" },
-    chosen: data.cells[0],
-    column: data.columns.length - 1,
-  };
+  const state = {}; // what a reader has chosen: view, reference, hidden, sort, chosen (a cell), column (of the costs)
 
   const shownModels = () => data.models.map((_, model) => model).filter((model) => !state.hidden.has(model));
   const valuesOf = (row) => (state.view === "difference" ? data.differences[state.reference] : data.views[state.view])[row];
@@ -64,28 +58,38 @@ function showSection(element, data, number) {
   }
 
   function keep() {
-    const { column, direction } = state.sort;
+    const { column, direction } = state.sort, curve = find("select.curve");
     keepView(number, {
       view: state.view === "accuracy" ? "" : state.view,
       reference: state.reference === first ? "" : state.reference,
       hidden: [...state.hidden].sort((a, b) => a - b).join(","),
       sort: direction === "none" ? "" : `${column},${direction}`,
+      curve: curve.selectedIndex ? curve.value : "",
+      cell: state.chosen === data.cells[0] ? "" : data.cells.indexOf(state.chosen),
+      cost: state.column === data.columns.length - 1 ? "" : state.column,
     });
   }
 
-  /* Take the view from the address, as far as this page has it. */
+  /* Take the view from the address, as far as this page has it; the rest is as the page was made. */
   function restore() {
     const saved = readView(number);
-    const view = [...element.querySelectorAll(".views input")].find((input) => input.value === saved("view"));
-    if (view) { view.checked = true; state.view = view.value; }
-    if (Object.hasOwn(data.differences, saved("reference") ?? "")) {
-      state.reference = find(".reference select").value = saved("reference");
-    }
-    for (const input of element.querySelectorAll(".models input")) {
-      if ((saved("hidden") ?? "").split(",").includes(input.value)) { input.checked = false; state.hidden.add(Number(input.value)); }
-    }
+    const pick = (choices, name) => choices.find((choice) => choice.value === saved(name)) ?? choices[0];
+    const place = (text, count, otherwise) => (/^\d+$/.test(text ?? "") && Number(text) < count ? Number(text) : otherwise);
+    const view = pick([...element.querySelectorAll(".views input")], "view");
+    view.checked = true;
+    state.view = view.value;
+    if (first !== undefined) state.reference = find(".reference select").value = pick([...find(".reference select").options], "reference").value;
+    const hidden = (saved("hidden") ?? "").split(",");
+    const models = [...element.querySelectorAll(".models input")];
+    for (const input of models) input.checked = !hidden.includes(input.value);
+    state.hidden = new Set(models.filter((input) => !input.checked).map((input) => Number(input.value)));
     const [column, direction] = (saved("sort") ?? "").split(",");
-    if ((data.columns[column] !== undefined || (data.bleus.length && Number(column) === data.columns.length)) && ["ascending", "descending"].includes(direction)) state.sort = { column: Number(column), direction };
+    const sorted = place(column, data.columns.length + (data.bleus.length ? 1 : 0), null);
+    const isSorted = sorted !== null && ["ascending", "descending"].includes(direction);
+    state.sort = isSorted ? { column: sorted, direction } : { column: null, direction: "none" };
+    find("select.curve").value = pick([...find("select.curve").options], "curve").value;
+    state.chosen = data.cells[place(saved("cell"), data.cells.length, 0)];
+    state.column = find("select.cost-column").value = place(saved("cost"), data.columns.length, data.columns.length - 1);
   }
 
   function save() {
@@ -136,7 +140,7 @@ function showSection(element, data, number) {
       const near = baseline !== null && baseline > low - (high - low) && baseline < high + (high - low);
       return panel(column, dotPlot(points.map(({ model, value }) => ({
         model, label: data.models[model], mean: value[MEAN], low: value[LOW], high: value[HIGH], text: `${value[TEXT]} ${value[HALF]}`,
-      })), { label: `${column}: ${state.view} of each model with its interval`, baseline: near ? baseline : null }));
+      })), { label: `${column}: ${state.view} of each model with its interval`, baseline: near ? baseline : null }), explainTask(data, column));
     });
     find(".dots").replaceChildren(...charts.filter(Boolean));
   }
@@ -152,7 +156,7 @@ function showSection(element, data, number) {
           ys: seed[what],
           kept: seed.epochs.indexOf(seed.best),
         })));
-      return series.length ? panel(task, linePlot(series, { label: `${task}: training curves` })) : null;
+      return series.length ? panel(task, linePlot(series, { label: `${task}: training curves` }), explainTask(data, task)) : null;
     });
     find(".curves").replaceChildren(...charts.filter(Boolean));
     find(".curve-legend").replaceChildren(legend(shownModels(), data.models));
@@ -209,7 +213,7 @@ function showSection(element, data, number) {
         };
       }).filter(Boolean);
       const name = data.columns[column];
-      return points.length ? panel(name, scatterPlot(points, { label: `${name}: accuracy against BLEU`, xLabel: "BLEU", linear: true })) : null;
+      return points.length ? panel(name, scatterPlot(points, { label: `${name}: accuracy against BLEU`, xLabel: "BLEU", linear: true }), explainTask(data, name)) : null;
     });
     find(".bleus").replaceChildren(...charts.filter(Boolean));
     find(".bleu-legend").replaceChildren(legend(models, data.models));
@@ -230,6 +234,7 @@ function showSection(element, data, number) {
     if (!cell) return;
     state.chosen = cell;
     drawCell();
+    keep();
   }
 
   /* One field of the table can be reached with Tab, the others with the arrow keys. */
@@ -282,7 +287,7 @@ function showSection(element, data, number) {
       event.target.checked ? state.hidden.delete(model) : state.hidden.add(model);
       update();
     });
-    find("select.curve").addEventListener("change", drawCurves);
+    find("select.curve").addEventListener("change", () => { drawCurves(); keep(); });
     find("select.task").addEventListener("change", (event) => {
       const task = tasks[event.target.value];
       choose(cellOf(state.chosen.model, task) || data.cells.find((cell) => cell.task === task));
@@ -291,7 +296,7 @@ function showSection(element, data, number) {
       const model = Number(event.target.value);
       choose(cellOf(model, state.chosen.task) || data.cells.find((cell) => cell.model === model));
     });
-    find("select.cost-column").addEventListener("change", (event) => { state.column = Number(event.target.value); drawCosts(); });
+    find("select.cost-column").addEventListener("change", (event) => { state.column = Number(event.target.value); drawCosts(); keep(); });
   }
 
   function update() {
@@ -305,7 +310,6 @@ function showSection(element, data, number) {
   fillSelect(find("select.task"), tasks);
   fillSelect(find("select.model"), data.models);
   fillSelect(find("select.cost-column"), data.columns);
-  find("select.cost-column").value = state.column;
   element.querySelectorAll(".swatch").forEach((swatch) => {
     swatch.append(picture(14, 14, "", marker(Number(swatch.dataset.model), 7, 7, 4.5)));
   });
@@ -314,6 +318,11 @@ function showSection(element, data, number) {
   highlight(element);
   update();
   drawCell();
+  window.addEventListener("hashchange", () => { // a link to this page was followed, or the address changed by hand
+    restore();
+    update();
+    drawCell();
+  });
   find(".stacks")?.replaceChildren(...drawStacks(data, tasks, rowOf));
 }
 

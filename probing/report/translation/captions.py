@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean
 
 from probing.report.blocks import ARROWS_MEAN, NOTHING, Statement, add_method
-from probing.report.notes import join_some
+from probing.report.note import join_some
 from probing.report.translation.grouping import PLACE, TranslationGroup, TranslationSystem, spell_pair
 from probing.translation.significance import SAMPLES
 

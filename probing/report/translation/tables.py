@@ -9,7 +9,7 @@ from statistics import fmean
 from probing.errors import ProbingError
 from probing.report.blocks import Statement
 from probing.report.claims import Claim
-from probing.report.notes import join_some
+from probing.report.note import join_some
 from probing.report.translation.captions import explain_arrows, list_notes, list_other_scores, write_caption
 from probing.report.translation.cells import (
     TranslationCell,
