@@ -122,7 +122,10 @@ def test_of_a_run(probe: Probe, arguments: str, line: str) -> None:
         ("compare em", "missing argument 'B'. See `probe compare --help`\n"),
         ("plot dots -o dots.gif", "dots.gif: a figure's name must end in .svg, .png or .pdf. Got '.gif'\n"),
         ("plot dots -o nowhere/dots.svg", f"results: {NO_RESULTS}\n"),
-        ("plot nope -o dots.svg", "invalid value for '{dots|curves|confusion|layers|sweep|bleu}': 'nope' is not one of "),
+        (
+            "plot nope -o dots.svg",
+            "invalid value for '{dots|curves|confusion|layers|sweep|bleu}': 'nope' is not one of ",
+        ),
         ("merge nowhere -o out", "nowhere: there is no such folder. Name folders that `probe run --results` wrote\n"),
         ("merge empty -o out", "empty: there are no records. Name folders that `probe run --results` wrote\n"),
         ("merge file -o out", "invalid value for 'DIR...': Directory 'file' is a file. See `probe merge --help`\n"),
