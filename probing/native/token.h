@@ -49,18 +49,31 @@ constexpr float NOTHING = -3e38f;
 // Below this a capsule's mass has lost digits of the weights that it is the sum of.
 constexpr float LEAST_MASS = 1e-25f;
 
+// With more iterations, weights are divided by their sum, not multiplied by its reciprocal: equal weights of two heads
+// are then exactly 1/2. Each iteration can make a difference between them ten times as large.
+constexpr int64_t QUICK_ITERATIONS = 3;
+
 // What heads give to a block of capsules: sum_h C_hn, and 1 / the sum of the weights that stand for C_hn.
 struct Mass {
     Lanes total, scale;
 };
 
+// Makes weights of a sum of 1, if they are wanted exactly, and returns 1 / the sum that they have now.
+ALWAYS_INLINE Lanes normalise(Lanes* weights, Lanes sum, int64_t heads, bool exact) {
+    if (!exact) return 1.0f / sum;
+    for (int64_t h = 0; h < heads; ++h) weights[h] = weights[h] / sum;
+    return lanes(1.0f);
+}
+
 // Sums C_hn over the heads. Where every head leaves a capsule, C_hn / sum_h C_hn is taken from the logits (those of
 // head h at logits + h * WIDTH), and so it is for one head: rounding must not make its votes differ from their mean.
-ALWAYS_INLINE Mass sum_weights(Lanes* agreement, const float* logits, Softmax softmax, int64_t heads, Lanes padding) {
+ALWAYS_INLINE Mass sum_weights(Lanes* agreement, const float* logits, Softmax softmax, int64_t heads, Lanes padding,
+                               bool exact) {
     Lanes total = agreement[0];
     for (int64_t h = 1; h < heads; ++h) total = total + agreement[h];
     const Lanes counted = where_less(padding, lanes(0.0f), lanes(1.0f), total);
-    if (__builtin_expect(heads > 1 && !any_less(counted, LEAST_MASS), 1)) return {total, 1.0f / counted};
+    if (__builtin_expect(heads > 1 && !any_less(counted, LEAST_MASS), 1))
+        return {total, normalise(agreement, counted, heads, exact)};
     Lanes peak = lanes(NOTHING), sum = lanes(0.0f);
     for (int64_t h = 0; h < heads; ++h) {
         // The head's own largest is taken off first: of two large numbers the difference is exact.
@@ -72,7 +85,7 @@ ALWAYS_INLINE Mass sum_weights(Lanes* agreement, const float* logits, Softmax so
         agreement[h] = exp(agreement[h] - peak);
         sum = sum + agreement[h];
     }
-    return {total, 1.0f / sum};
+    return {total, normalise(agreement, sum, heads, exact)};
 }
 
 // One token's routing: what all routings share.
@@ -183,7 +196,7 @@ class Token {
             const Lanes e = AGAIN ? exp(load(logits + h * WIDTH) - before.largest[h]) : load(exponentials + h * WIDTH);
             block[h] = e * before.inverse_total[h];
         }
-        return sum_weights(block, logits, before, H, load(padding_ + n));
+        return sum_weights(block, logits, before, H, load(padding_ + n), T_ > QUICK_ITERATIONS);
     }
 
     // The weights of iteration t, whose sum over heads is 1: in the first they are all equal.

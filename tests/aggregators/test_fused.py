@@ -335,6 +335,17 @@ def test_em_routing_of_any_magnitude_is_that_of_float64(exponent):
         assert (ours.double() - theirs).abs().max() <= 2e-3 * theirs.abs().max()
 
 
+def test_em_routing_keeps_equal_weights_of_heads_equal_in_many_iterations():
+    """Two heads that share a capsule have 1/2 each; a difference of one digit would soon be all of it."""
+    generator = torch.Generator().manual_seed(0)
+    votes = 1000 * torch.randn(256, 8, 8, 16, generator=generator)
+    votes *= torch.exp(1.5 * torch.randn(256, 8, 8, 1, generator=generator))
+    ours = em_routing(votes, 0.1, 0.2, iterations=5, implementation="fused")[0]
+    theirs = em_routing(votes.double(), 0.1, 0.2, iterations=5, implementation="reference")[0]
+    errors = (ours - theirs).abs().amax((1, 2)) / theirs.abs().amax((1, 2))
+    assert (errors < 1e-3).double().mean() > 0.97
+
+
 MAGNITUDES = {"up to the root of the largest float": [10, 12, 14, 16, 18], "above it": [20, 22, 24, 26, 28, 30]}
 
 
