@@ -167,13 +167,14 @@ class Display:
             return
         self._fractions[status.work] = status.fraction
         if self._progress is not None and self._overall is not None:
-            if status.work not in self._rows:
-                self._rows[status.work] = self._progress.add_task(as_one_line(status.work), total=1.0, text="")
             text = as_one_line(status.text)
             overall = f"cell {min(len(self._ended) + 1, self._total)} of {self._total}{self._left_text()}"
             self._longest = max(self._longest, len(text), len(overall))
-            row, name = self._rows[status.work], self._shorten(status.work)
-            self._progress.update(row, completed=status.fraction, text=text, description=name)
+            for work, row in self._rows.items():  # the display may be drawn at any time: first the room, then the text
+                self._progress.update(row, description=self._shorten(work))
+            if status.work not in self._rows:
+                self._rows[status.work] = self._progress.add_task(self._shorten(status.work), total=1.0, text="")
+            self._progress.update(self._rows[status.work], completed=status.fraction, text=text)
             self._progress.update(self._overall, completed=self._done, text=overall)
 
     def finish(self, cell: str, outcome: str) -> None:

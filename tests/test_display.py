@@ -301,3 +301,29 @@ def test_a_long_name_leaves_room_for_the_number_of_cells(live):
         screen.now += 60
         screen.display.update(status(LONG, 0.6, text=""))
         assert "cell 1 of 2  about 2m20s left" in screen.refresh()
+
+
+def test_no_row_is_ever_squeezed(live):
+    """The display is drawn anew at any time, also while a status is being shown."""
+    screen = live(width=80)
+    display, text = screen.display, "epoch 3/50  loss 0.123  dev 81.25  123,456 tokens/s"
+    drawn = []
+    with display.running([(LONG, 1), ("B", 1), (f"{LONG}1", 1)]):
+        add, update = display._progress.add_task, display._progress.update
+
+        def then_draw(change):
+            def changed(*arguments, **options):
+                done = change(*arguments, **options)
+                drawn.append(screen.refresh())
+                return done
+
+            return changed
+
+        display._progress.add_task, display._progress.update = then_draw(add), then_draw(update)
+        display.update(status(LONG, 0.1, text="epoch 1/50"))
+        display.update(status("B", 0.1, text=text))
+        display.update(status(f"{LONG}1", 0.1, text="epoch 1/50"))
+    rows = [line for frame in drawn for line in frame.splitlines() if line.strip()]
+    assert len(rows) > 12
+    assert all("━" in row for row in rows), "every row has its bar"
+    assert all(text in row for row in rows if row.startswith("B ") and "epoch" in row)
