@@ -52,15 +52,20 @@ class Ended(Generic[AnyWork]):
 
 
 def find_waiting(
-    works: Iterable[AnyWork], store: Store, *, force: bool, on_damaged: Callable[[str], None] = lambda line: None
+    works: Iterable[AnyWork],
+    store: Store,
+    *,
+    force: bool,
+    accepts: Callable[[AnyWork, Record], bool] = lambda work, record: True,
+    on_damaged: Callable[[str], None] = lambda line: None,
 ) -> list[Waiting[AnyWork]]:
-    """Return the works without a whole record of success, or all of them if forced; damaged records are named."""
+    """Return the works without an accepted record of success, or all of them if forced; damaged records are named."""
     waiting = []
     for work in works:
         key, path = work.key, work.record_path(store.folder)
         seen = _look(path)
         record = None if force or seen is None else find_record(path, key, on_damaged)
-        if record is None or record.status != "finished":
+        if record is None or record.status != "finished" or not accepts(work, record):
             waiting.append(Waiting(work, key, path, seen, anew=force))
     return waiting
 

@@ -100,6 +100,11 @@ class Cell:
         retries = self.method.retries if self.identity.measure == "accuracy" else 0
         return [self.identity.seed + SEEDS_APART * number for number in range(retries + 1)]
 
+    def accepts(self, record: Record) -> bool:
+        """Return whether a finished record of the cell stands: not if it is at chance, and more seeds may be tried."""
+        tried = 1 + len((record.scores and record.scores.failed_seeds) or [])
+        return not record.never_left_chance or tried >= len(self.training_seeds)
+
     def files(self) -> dict[str, Path]:
         """Return the files that the cell reads, by their roles."""
         return {"task": self.path, **self.method.files()}
@@ -250,9 +255,13 @@ def _try_seeds(cell: Cell, score: Callable[[int], Scores], on_status: Callable[[
                 return _name_failed(scores, failed)
             reason = describe_chance(scores)
         failed.append(seed)
-        note = f"seed {seed}: {reason}. It is started again with seed {seed + SEEDS_APART}"
-        on_status(Status(work=cell.name, note=f"{cell.name}, {note}"))
-    return _name_failed(score(last), failed)
+        on_status(Status(work=cell.name, note=f"{reason}. It is started again with seed {seed + SEEDS_APART}"))
+    try:
+        return _name_failed(score(last), failed)
+    except NonFiniteLossError as problem:
+        if not failed:
+            raise
+        raise NonFiniteLossError(f"{problem} (seed {last}; failed before: {', '.join(map(str, failed))})") from None
 
 
 def _name_failed(scores: Scores, seeds: list[int]) -> Scores:

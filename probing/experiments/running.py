@@ -75,7 +75,7 @@ def run(experiment: Experiment, place: Place, display: Display) -> Summary:
         vectors = FrozenVectors(recipes=planned.recipes, device=planned.device, display=display, force=place.force)
         vectors.meet(planned.cells)
         cells = vectors.identify(planned.cells)
-        ready = prepare_cells(cells, planned.device, place, display)
+        ready = prepare_cells(cells, planned.device, place, display, Cell.accepts)
         sweep_before(place.results, display)
         rename_models(cells, ready.store)
         vectors.provide(item.work for item in ready.waiting)
@@ -88,7 +88,7 @@ def plan(experiment: Experiment, place: Place, display: Display) -> RunPlan:
     with display.listening():
         planned = _plan(experiment, place, display)
         vectors = FrozenVectors(recipes=planned.recipes, device=planned.device, display=display)
-        ready = prepare_cells(vectors.identify(planned.cells), planned.device, place, display)
+        ready = prepare_cells(vectors.identify(planned.cells), planned.device, place, display, Cell.accepts)
         return plan_run(ready, run_cell, display, _can_be_tried)
 
 
@@ -130,8 +130,14 @@ def check_place(place: Place) -> None:
     check_backend(place.backend, address=place.address, gpus_per_cell=place.gpus_per_cell)
 
 
-def prepare_cells(cells: list[AnyWork], device: torch.device, place: Place, display: Display) -> Prepared[AnyWork]:
-    """Return which of the cells are to be run, and where."""
+def prepare_cells(
+    cells: list[AnyWork],
+    device: torch.device,
+    place: Place,
+    display: Display,
+    accepts: Callable[[AnyWork, Record], bool] = lambda cell, record: True,
+) -> Prepared[AnyWork]:
+    """Return which of the cells are to be run, and where; a finished record that is not accepted is made again."""
     store = Store(place.results)
     backend = choose_backend(
         place.backend,
@@ -141,7 +147,7 @@ def prepare_cells(cells: list[AnyWork], device: torch.device, place: Place, disp
         num_works=len(cells),
         device=device,
     )
-    waiting = find_waiting(cells, store, force=place.force, on_damaged=display.warn)
+    waiting = find_waiting(cells, store, force=place.force, accepts=accepts, on_damaged=display.warn)
     return Prepared(cells, store, waiting, backend)
 
 

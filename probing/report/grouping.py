@@ -204,7 +204,10 @@ def find_model(groups: Sequence[ResultGroup], name: str) -> list[ModelResults | 
 
 
 def flatten_settings(record: Record) -> dict[str, object]:
-    """Return a record's settings, named as section.name, with those of the translation run that was probed."""
+    """Return a record's settings, named as section.name, with those of the translation run that was probed.
+
+    How often a failed training may be started again is none of them: seeds of one model can differ in it.
+    """
     sections = dict(record.identity.settings)
     if translator := record.identity.translator:
         data = f"{translator.data.name} {translator.data.sha256[:12]}"
@@ -212,7 +215,9 @@ def flatten_settings(record: Record) -> dict[str, object]:
         for section, values in translator.settings.items():
             own |= {f"{section}.{name}": value for name, value in values.items()}
         sections["translator"] = own
-    return {f"{section}.{name}": value for section, values in sections.items() for name, value in values.items()}
+    flat = {f"{section}.{name}": value for section, values in sections.items() for name, value in values.items()}
+    flat.pop("training.retries", None)
+    return flat
 
 
 def _split_by_data(records: Sequence[Record]) -> list[list[Record]]:

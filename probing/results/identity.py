@@ -103,13 +103,16 @@ class CellIdentity(Struct, frozen=True, kw_only=True):
     @property
     def key(self) -> str:
         """Hash of everything that can change the cell's numbers."""
+        settings = dict(self.settings)
+        if "retries" in settings.get("training", {}):  # it says how long to try, not what is measured
+            settings["training"] = {**settings["training"], "retries": 0}
         content: dict[str, Any] = {
             "format": FORMAT,
             "sha256": self.data.sha256,
             "task": self.task,
             "model": [self.model.name, self.model.version],
             "preset": self.preset,
-            "settings": self.settings,
+            "settings": settings,
             "seed": self.seed,
         }
         if self.measure != "accuracy":

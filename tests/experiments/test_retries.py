@@ -33,5 +33,41 @@ def test_a_training_at_chance_is_started_again_and_its_seeds_are_recorded(noise:
     assert record.scores.failed_seeds == [0, 1000]
     assert record.never_left_chance
     assert start(noise, tmp_path / "results", **options) == Summary(finished=0, skipped=1, failed=0)
-    plain = {"aggregators": ["base"], "settings": make_settings(max_epochs=1)}
-    assert start(noise, tmp_path / "results", **plain) == Summary(finished=1, skipped=0, failed=0)
+
+
+def test_only_what_is_at_chance_is_started_again_later(noise: Path, tmp_path: Path) -> None:
+    settings, results = make_settings(max_epochs=1), tmp_path / "results"
+    options = {"aggregators": ["base"]}
+    assert start(noise, results, settings=settings, **options) == Summary(finished=1, skipped=0, failed=0)
+    for retries, tried in ((1, [0]), (0, [0]), (2, [0, 1000])):
+        with_retries = (*settings, f"training.retries={retries}")
+        ran = start(noise, results, settings=with_retries, **options)
+        assert ran == Summary(finished=int(retries > 0), skipped=int(retries == 0), failed=0)
+        (record,) = load(results)
+        assert record.scores is not None
+        assert record.scores.failed_seeds == tried
+
+
+def test_a_training_that_learns_is_not_run_again_for_more_retries(
+    task_file: Callable[..., Path], tmp_path: Path
+) -> None:
+    lines = [f"{split}\t{'AB'[n % 2]}\t{'ab'[n % 2]} x" for split in ("tr", "va", "te") for n in range(100)]
+    path, settings = task_file(lines, "easy.txt"), (*make_settings(max_epochs=4), "training.learning_rate=0.01")
+    options = {"aggregators": ["base"]}
+    assert start(path, tmp_path, settings=settings, **options) == Summary(finished=1, skipped=0, failed=0)
+    more = (*settings, "training.retries=3")
+    assert start(path, tmp_path, settings=more, **options) == Summary(finished=0, skipped=1, failed=0)
+
+
+def test_a_training_that_breaks_down_with_all_seeds_names_them(noise: Path, tmp_path: Path) -> None:
+    broken = (
+        "training.learning_rate=1e30",
+        "training.clip_norm=0",
+        "training.min_epoch_steps=20",
+        "training.retries=1",
+    )
+    settings = (*make_settings(max_epochs=1), *broken)
+    assert start(noise, tmp_path, aggregators=["base"], settings=settings).failed == 1
+    (record,) = load(tmp_path)
+    assert record.error is not None
+    assert record.error.endswith("(seed 1000; failed before: 0)")

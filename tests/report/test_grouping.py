@@ -38,6 +38,12 @@ def test_the_majority_has_an_interval_too(make_record):
     assert (interval.low, interval.high) == pytest.approx((0.4038, 0.5962), abs=1e-4)
 
 
+def test_seeds_that_may_be_started_again_are_of_the_same_model(make_record, change):
+    once, tried = (change(make_record(seed=n), settings={"training": {"retries": n}}) for n in (0, 1))
+    (group,) = group_results([once, tried])
+    assert [model.label for model in group.models] == ["EM"]
+
+
 def test_seeds_with_other_test_labels_are_named(make_record):
     with pytest.raises(ProbingError) as caught:
         group_results([make_record(size=100), make_record(seed=7, size=102)])
