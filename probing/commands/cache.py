@@ -13,9 +13,6 @@ from probing.storage import CHECKPOINTS, KINDS, VECTORS
 TEXTS = [0, 1, 2, 5, 7]
 """Columns of the table of vectors that hold texts, even if these look like numbers."""
 
-LONGEST_NAME = 50
-"""Number of characters from which a name is shown without its middle."""
-
 
 @click.group()
 def cache() -> None:
@@ -33,22 +30,21 @@ def list_cache(results: Path) -> None:
     """
     from tabulate import tabulate
 
+    from probing.display import leave_out_middle
     from probing.encoders import describe_cached
     from probing.experiments.cleanup import describe_leftovers
 
     headers = ["encoder", "task", "sentences", "dim", "layers", "kept as", "MB", "key"]
     vectors = escape_rows(describe_cached())
     options.show_fitted(tabulate(vectors, headers, floatfmt=".1f", disable_numparse=TEXTS if vectors else False))
-    if others := escape_rows((*facts, _shorten(name)) for *facts, name in describe_leftovers(results)):
+    if others := escape_rows(
+        (kind, what, f"{size:.1f}", name) for kind, what, size, name in describe_leftovers(results)
+    ):
         headers = ["kind", "what", "MB", "folder"]
-        options.show_fitted("\n" + tabulate(others, headers, floatfmt=".1f", disable_numparse=[0, 1, 3]))
-
-
-def _shorten(name: str) -> str:
-    """Return a long name without its middle, which tells a reader nothing; a program that reads it gets the whole."""
-    if options.find_width() is None or len(name) <= LONGEST_NAME:
-        return name
-    return f"{name[: LONGEST_NAME // 2]}…{name[-LONGEST_NAME // 2 :]}"
+        room = options.find_room(others, headers)  # of a long name, a program gets the whole
+        fitted = others if room is None else [[*rest, leave_out_middle(name, room)] for *rest, name in others]
+        align = ("left", "left", "right", "left")
+        options.show_fitted("\n" + tabulate(fitted, headers, disable_numparse=True, colalign=align))
 
 
 @cache.command("clear")

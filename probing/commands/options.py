@@ -31,6 +31,8 @@ FOLDER = PathType(path_type=Path, file_okay=False)
 COUNT = click.IntRange(1)
 DEFAULT_RESULTS = Path("results")
 MOST_SEEDS = 10_000
+SMALLEST_ROOM = 20
+"""Width of the last column of a list, however narrow the terminal is."""
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -72,13 +74,19 @@ def show_list(rows: Sequence[Sequence[object]], headers: Sequence[str]) -> None:
     """Print rows under headers; the last column, which is prose, is broken at words where a terminal ends."""
     from tabulate import tabulate
 
-    width = find_width()
+    room = find_room(rows, headers)
+    click.echo(tabulate(rows, headers, maxcolwidths=room and [None] * (len(headers) - 1) + [room]))
+
+
+def find_room(rows: Sequence[Sequence[object]], headers: Sequence[str]) -> int | None:
+    """Return the width that a terminal leaves to the last column of a list; None without a terminal."""
+    if (width := find_width()) is None:
+        return None
     # tabulate leaves two spaces between columns, and two more than a header needs.
-    others = [
+    used = [
         max(len(header) + 2, *(len(str(row[place])) for row in rows)) + 2 for place, header in enumerate(headers[:-1])
     ]
-    most = None if width is None else [None] * len(others) + [max(width - sum(others), 20)]
-    click.echo(tabulate(rows, headers, maxcolwidths=most))
+    return max(width - sum(used), SMALLEST_ROOM)
 
 
 def show_json(text: str) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from probing.commands import options
+from probing.experiments import cleanup
 from tests.commands.test_commands import FAST, GOOD
 from tests.translations import COMPONENTS, save
 
@@ -94,3 +95,18 @@ def test_a_run_ends_with_its_table_or_the_command_that_shows_it(
     code, out, err = probe(*command)
     assert out == ""
     assert "The table: probe report" in err
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_a_folder_that_is_kept_has_a_single_row(width: int, probe: Probe, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = f"routing-{'0123456789abcdef' * 4}.so"
+    kept = [("checkpoints", "files of a run on a cluster", 1234.5, name), ("kernels", "compiled library", 0.1, name)]
+    monkeypatch.setattr(cleanup, "describe_leftovers", lambda results: kept)
+    monkeypatch.setattr(options, "find_width", lambda: width)
+    lines = probe("cache", "list")[1].splitlines()
+    assert max(map(len, lines)) <= width
+    (row,) = [line for line in lines if line.startswith("kernels")]
+    assert row.split()[-2] == "0.1"
+    assert row.split()[-1].startswith("routing-")
+    assert row.endswith("cdef.so")
+    assert (name in row) == (width > 80 + 40)
