@@ -149,7 +149,7 @@ class Display:
         )
         with Progress(*columns, console=self.console, transient=True) as progress:
             room = self.console.width - self._bar - TIME_LEFT - 2 * len(f"{total:,}")
-            name = _leave_out_middle(as_one_line(what), max(16, room))
+            name = leave_out_middle(as_one_line(what), max(16, room))
             row = progress.add_task(name, total=total, completed=done)
             yield lambda done: progress.update(row, completed=done)
 
@@ -192,7 +192,7 @@ class Display:
 
     def _shorten(self, name: str) -> str:
         """Return a name that leaves room for bar and text; a long one loses its middle, because names differ last."""
-        return _leave_out_middle(as_one_line(name), max(16, self.console.width - self._bar - self._longest - 2))
+        return leave_out_middle(as_one_line(name), max(16, self.console.width - self._bar - self._longest - 2))
 
     @property
     def _done(self) -> float:
@@ -207,7 +207,7 @@ class Display:
         return f"  about {format_seconds((time.monotonic() - self._started) * (self._size - done) / done)} left"
 
 
-def _leave_out_middle(name: str, room: int) -> str:
+def leave_out_middle(name: str, room: int) -> str:
     """Return a name of at most some characters."""
     return name if len(name) <= room else f"{name[: room // 2 - 1]}…{name[-(room - room // 2) :]}"
 
