@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 @click.option("--compare", "reference", metavar="MODEL", help="Mark figures that differ significantly from this model.")
 @click.option("--against", type=click.Choice(["paper"]), help="Add the paper's figures, and check its claims.")
 @options.BY
+@click.option("--dev", is_flag=True, help="Show dev accuracies, by which settings are chosen (with --by).")
 @options.FILTERS
 @options.EXPLAIN
 @click.option("-o", "--output", type=options.FILE, help="File to write instead of printing to the terminal.")
@@ -31,6 +32,7 @@ def report(
     reference: str | None,
     against: str | None,
     by: tuple[str, ...],
+    dev: bool,
     explain: bool,
     output: Path | None,
     **filters: Any,
@@ -48,6 +50,7 @@ def report(
     probe report --format csv | cut -d, -f5,7,11
     probe report --format html -o report.html
     probe report --by model.num_capsules --by model.iterations
+    probe report --by training.learning_rate --dev
     """
     from probing.report.formats import load_and_render
     from probing.report.selection import Selection
@@ -55,8 +58,12 @@ def report(
     if format == "html" and output is None and sys.stdout.isatty():
         raise ProbingError("--format html makes a page, not text for a terminal: add -o report.html")
     if by:
-        _report_sweep(results, format, by, output, Selection(**filters), compared=bool(reference or against))
+        if reference or against:
+            raise ProbingError("--by shows accuracies against a setting. It does not go with --compare or --against")
+        _report_sweep(results, format, by, output, Selection(**filters), dev=dev)
         return
+    if dev:
+        raise ProbingError("--dev goes with --by SECTION.KEY: a comparison of models is on test sentences")
     text = load_and_render(
         results,
         format,
@@ -72,15 +79,15 @@ def report(
 
 
 def _report_sweep(
-    results: Path, format: str, by: tuple[str, ...], output: Path | None, selection: Selection, *, compared: bool
+    results: Path, format: str, by: tuple[str, ...], output: Path | None, selection: Selection, *, dev: bool
 ) -> None:
     """Print accuracy against some settings."""
     from probing.report.sweeps import load_and_render_sweep
 
-    if compared:
-        raise ProbingError("--by shows accuracies against a setting. It does not go with --compare or --against")
     width = None if output else options.find_width()
-    text = load_and_render_sweep(results, format, by, selection=selection, width=width, on_damaged=options.warn)
+    text = load_and_render_sweep(
+        results, format, by, dev=dev, selection=selection, width=width, on_damaged=options.warn
+    )
     _show(text, format, output)
 
 

@@ -20,12 +20,15 @@ SPELLED_OUT = 5.0
 """Percentage of spelled-out words above which a note names a translator."""
 
 
-def find_doubts(group: ResultGroup) -> list[str]:
-    """Return the notes that a reader of the table should see before believing it."""
+def find_doubts(group: ResultGroup, swept: Sequence[str] = ()) -> list[str]:
+    """Return the notes that a reader of the table should see before believing it.
+
+    `swept` are the settings in which the rows of the table differ on purpose.
+    """
     return [
         *_find_failures(group),
         *_find_gaps(group),
-        *_find_unequal_settings(group),
+        *_find_unequal_settings(group, swept),
         *_find_chance(group),
         *_find_failed_trainings(group),
         *_find_short_trainings(group),
@@ -93,13 +96,13 @@ def _find_gaps(group: ResultGroup) -> Iterator[Note]:
         yield Note(f"{missing} {verb} not been run", gaps)
 
 
-def _find_unequal_settings(group: ResultGroup) -> Iterator[Note]:
-    """Yield a note that names the settings in which models differ, unless the rows' labels show them."""
+def _find_unequal_settings(group: ResultGroup, swept: Sequence[str]) -> Iterator[Note]:
+    """Yield a note that names the settings in which models differ; those that are swept or in labels are left out."""
     settings = {model.label: flatten_settings(model.records[0]) for model in group.models}
     names = dict.fromkeys(name for values in settings.values() for name in values)
     differing = []
     for name in names:
-        if name.partition(".")[0] not in SHARED_SECTIONS:
+        if name in swept or name.partition(".")[0] not in SHARED_SECTIONS:
             continue
         by_value: dict[str, list[str]] = {}
         for label, values in settings.items():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +22,15 @@ from probing.report.blocks import (
     render_frame,
     split_columns,
 )
-from probing.report.grouping import ModelResults, ResultGroup, TaskResult, flatten_settings, group_results, load_records
+from probing.report.grouping import (
+    AVERAGE,
+    ModelResults,
+    ResultGroup,
+    TaskResult,
+    flatten_settings,
+    group_results,
+    load_records,
+)
 from probing.report.notes import SHARED_SECTIONS, find_doubts
 from probing.report.selection import EVERYTHING, Selection
 from probing.results import Record
@@ -38,10 +48,23 @@ class SweepRow:
     values: tuple[Any, ...]
     """Values of the settings; None where a setting does not concern the model."""
     results: Mapping[str, TaskResult]
+    model: ModelResults
 
     def describe_values(self, names: Sequence[str]) -> list[str]:
         """Return the values as a table shows them."""
         return [describe_value(name, value) for name, value in zip(names, self.values, strict=True)]
+
+    def name_model(self, names: Sequence[str]) -> ModelResults:
+        """Return the row's model with a label that has the row's values."""
+        known = zip(names, self.values, self.describe_values(names), strict=True)
+        values = ", ".join(f"{name.partition('.')[2]}={text}" for name, value, text in known if value is not None)
+        head = self.label.removesuffix(")")
+        label = f"{head}, {values})" if head != self.label else f"{self.label} ({values})" if values else self.label
+        return dataclasses.replace(self.model, label=label)
+
+    def average_dev(self, tasks: Sequence[str]) -> float:
+        """Return the mean of the dev accuracies on some tasks, in percent."""
+        return statistics.fmean(compute_dev(self.results[task]) for task in tasks)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,6 +75,8 @@ class Sweep:
     settings: Sequence[str]
     """Names of the settings, as section.key."""
     rows: Sequence[SweepRow]
+    dev: bool = False
+    """Whether dev accuracies are shown, by which settings are chosen."""
 
     @property
     def tasks(self) -> list[str]:
@@ -59,14 +84,28 @@ class Sweep:
         return [task for task in self.group.families if any(task in row.results for row in self.rows)]
 
     @property
+    def common_tasks(self) -> list[str]:
+        """Tasks that all rows have a result on."""
+        return [task for task in self.tasks if all(task in row.results for row in self.rows)]
+
+    @property
     def caption(self) -> str:
-        """Sentence that says what the table shows."""
+        """Sentences that say what the table shows."""
         identity = self.group.identity
         seeds = sorted({record.identity.seed for record in self.group.records})
-        return (
-            f"Test accuracy in percent against {' and '.join(self.settings)}, ± half the 95 % interval. "
-            f"Data: {identity.data.name}; preset: {identity.preset}; seeds: {', '.join(map(str, seeds))}."
-        )
+        against = f"in percent against {' and '.join(self.settings)}"
+        text = f"Test accuracy {against}, ± half the 95 % interval."
+        if self.dev:
+            means = f" {AVERAGE}: over {', '.join(self.common_tasks)}." if self.common_tasks else ""
+            text = f"Dev accuracy {against}, mean over the seeds.{means}"
+        data = f"Data: {identity.data.name}; preset: {identity.preset}; seeds: {', '.join(map(str, seeds))}."
+        return f"{text} {data}"
+
+    @property
+    def notes(self) -> list[str]:
+        """Notes below the table; they tell its rows apart by their values."""
+        models = [row.name_model(self.settings) for row in self.rows]
+        return find_doubts(dataclasses.replace(self.group, models=models), self.settings)
 
 
 def describe_value(name: str, value: Any) -> str:
@@ -97,7 +136,7 @@ def find_sweep(group: ResultGroup, by: Sequence[str] = ()) -> Sweep:
     for model in group.models:
         key = (labels[id(model)], values[id(model)])
         label = key[0] if described.count(key) == 1 else model.label  # such as two versions of a plug-in
-        rows.append(SweepRow(label, values[id(model)], model.results))
+        rows.append(SweepRow(label, values[id(model)], model.results, model))
     order = list(dict.fromkeys(row.label for row in rows))
     rows.sort(key=lambda row: (order.index(row.label), *map(_order, names, row.values)))
     return Sweep(group, names, [row for row in rows if row.results])
@@ -148,18 +187,21 @@ def load_and_render_sweep(
     format: str,
     by: Sequence[str],
     *,
+    dev: bool = False,
     selection: Selection = EVERYTHING,
     width: int | None = None,
     on_damaged: Callable[[str], None],
 ) -> str:
     """Return the report of accuracy against some settings on a results folder."""
     records = selection.apply(load_records(folder, on_damaged), on_damaged)
-    return render_sweep(records, by, format, width=width)
+    return render_sweep(records, by, format, dev=dev, width=width)
 
 
-def render_sweep(records: Sequence[Record], by: Sequence[str], format: str, *, width: int | None = None) -> str:
+def render_sweep(
+    records: Sequence[Record], by: Sequence[str], format: str, *, dev: bool = False, width: int | None = None
+) -> str:
     """Return accuracy against some settings as table, markdown, latex, csv or json."""
-    sweeps = [find_sweep(group, by) for group in group_results(records)]
+    sweeps = [dataclasses.replace(find_sweep(group, by), dev=dev) for group in group_results(records)]
     if format in ("csv", "json"):
         from pandas import DataFrame  # not needed for the other formats
 
@@ -184,6 +226,7 @@ def _list_figures(sweep: Sweep) -> list[dict[str, Any]]:
             "task": task,
             "train_sentences": count_training(row.results[task]),
             "seeds": len(row.results[task].records),
+            "mean_dev_accuracy": compute_dev(row.results[task]),
             "mean_accuracy": row.results[task].accuracy,
             "low": 100 * row.results[task].interval.low,
             "high": 100 * row.results[task].interval.high,
@@ -200,19 +243,29 @@ def count_training(result: TaskResult) -> int:
     return sum(counts.train for counts in result.scores[0].classes.values())
 
 
+def compute_dev(result: TaskResult) -> float:
+    """Return the dev accuracy in percent, the mean over seeds."""
+    return statistics.fmean(scores.dev_accuracy for scores in result.scores)
+
+
 def _make_cells(sweep: Sweep, escape: Callable[[str], str], line_break: str) -> list[list[str]]:
     """Return the headers and rows of the table as texts."""
-    cells = [["Model", *(escape(name) for name in sweep.settings), *(escape(task) for task in sweep.tasks)]]
+    averaged = sweep.common_tasks if sweep.dev else []
+    columns = [*sweep.tasks, *([AVERAGE] if averaged else [])]
+    cells = [["Model", *(escape(name) for name in sweep.settings), *(escape(column) for column in columns)]]
     for row in sweep.rows:
-        figures = [_format(row.results.get(task), line_break) for task in sweep.tasks]
+        figures = [_format(row.results.get(task), sweep.dev, line_break) for task in sweep.tasks]
         values = [escape(value) for value in row.describe_values(sweep.settings)]
-        cells.append([escape(as_one_line(row.label)), *values, *figures])
+        average = [f"{row.average_dev(averaged):.2f}"] if averaged else []
+        cells.append([escape(as_one_line(row.label)), *values, *figures, *average])
     return cells
 
 
-def _format(result: TaskResult | None, line_break: str) -> str:
+def _format(result: TaskResult | None, dev: bool, line_break: str) -> str:
     if result is None:
         return MISSING
+    if dev:
+        return f"{compute_dev(result):.2f}"
     half = 50 * (result.interval.high - result.interval.low)
     return f"{result.accuracy:.2f}{line_break}±{half:.2f}"
 
@@ -220,14 +273,14 @@ def _format(result: TaskResult | None, line_break: str) -> str:
 def _render_text(sweep: Sweep, width: int | None) -> str:
     cells = _make_cells(sweep, as_one_line, " ")
     texts = 1 + len(sweep.settings)
-    parts = split_columns(cells, sweep.tasks, width, texts=texts)
+    parts = split_columns(cells, cells[0][texts:], width, texts=texts)
     bodies = [align([[*row[:texts], *(row[place] for place in part)] for row in cells], texts=texts) for part in parts]
-    return compose_text("\n\n".join(bodies), [sweep.caption], find_doubts(sweep.group), [], width=width)
+    return compose_text("\n\n".join(bodies), [sweep.caption], sweep.notes, [], width=width)
 
 
 def _render_markdown(sweep: Sweep) -> str:
     body = align(_make_cells(sweep, escape_markdown, "<br>"), "pipe", texts=1 + len(sweep.settings))
-    return compose_markdown(body, [escape_markdown(sweep.caption)], find_doubts(sweep.group), [])
+    return compose_markdown(body, [escape_markdown(sweep.caption)], sweep.notes, [])
 
 
 def _render_latex(sweep: Sweep, label: str) -> str:
@@ -237,5 +290,5 @@ def _render_latex(sweep: Sweep, label: str) -> str:
     for row in rows:
         figures = [escape_latex(figure) for figure in row[texts:]]
         lines.append(" & ".join([*row[:texts], *figures]) + r" \\")
-    columns = "l" * texts + "r" * len(sweep.tasks)
-    return compose_latex(columns, lines, [escape_latex(sweep.caption)], find_doubts(sweep.group), [], label)
+    columns = "l" * texts + "r" * (len(headers) - texts)
+    return compose_latex(columns, lines, [escape_latex(sweep.caption)], sweep.notes, [], label)

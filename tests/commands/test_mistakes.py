@@ -119,6 +119,7 @@ def test_of_a_run(probe: Probe, arguments: str, line: str) -> None:
         ("report --format html -o nowhere/page.html --results empty", f"empty: {NO_RESULTS}\n"),
         ("report --format nope", "invalid value for '--format': 'nope' is not one of 'table', 'markdown', "),
         ("compare em base", f"results: {NO_RESULTS}\n"),
+        ("report --dev", "--dev goes with --by SECTION.KEY: a comparison of models is on test sentences\n"),
         ("compare em", "missing argument 'B'. See `probe compare --help`\n"),
         ("plot dots -o dots.gif", "dots.gif: a figure's name must end in .svg, .png or .pdf. Got '.gif'\n"),
         ("plot dots -o nowhere/dots.svg", f"results: {NO_RESULTS}\n"),

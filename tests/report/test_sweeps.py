@@ -46,6 +46,38 @@ def test_json_has_a_row_for_each_figure(records):
     ]
 
 
+def test_settings_are_chosen_by_dev(records, change):
+    """Dev accuracies are one point above those of the test sentences."""
+    records = [change(one, outcome__dev_accuracy=one.scores.test_accuracy + 1) for one in records]
+    text = render_sweep(records, ["model.num_capsules"], "markdown", dev=True)
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("| ")]
+    assert rows[0] == ["Model", "model.num\\_capsules", "Tense", "Avg."]
+    assert rows[1:] == [
+        ["Base", "8", "71.00", "71.00"],
+        ["EM", "8", "62.00", "62.00"],
+        ["EM", "32", "65.00", "65.00"],
+        ["EM", "128", "77.00", "77.00"],
+    ]
+    assert "Dev accuracy in percent against model.num\\_capsules, mean over the seeds. Avg.: over Tense." in text
+    figures = json.loads(render_sweep(records, ["model.num_capsules"], "json"))
+    assert [row["mean_dev_accuracy"] for row in figures] == [71.0, 62.0, 65.0, 77.0]
+
+
+def test_the_average_is_over_tasks_that_all_rows_have(records, make_record):
+    other = make_record(task="WC", model="base", accuracy=90.0, settings=records[0].identity.settings)
+    text = render_sweep([*records, other], ["model.num_capsules"], "table", dev=True)
+    base = next(line for line in text.splitlines() if line.startswith("Base"))
+    assert base.split() == ["Base", "8", "90.00", "70.00", "70.00"]
+    assert "Avg.: over Tense. " in text
+
+
+def test_notes_name_rows_by_their_values_and_swept_settings_are_no_doubt(records, make_record):
+    bad = make_record(model="em", accuracy=None, seed=1, settings=records[1].identity.settings)
+    text = render_sweep([*records, bad], ["model.num_capsules"], "table")
+    assert "Note: Tense EM (num_capsules=32) seed 1 failed: " in text
+    assert "not trained alike" not in text
+
+
 def test_mistakes_are_named(records, make_record):
     with pytest.raises(ProbingError, match="unknown setting 'model.capsules'"):
         render_sweep(records, ["model.capsules"], "table")
