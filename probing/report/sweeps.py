@@ -93,7 +93,8 @@ class Sweep:
         """Sentences that say what the table shows."""
         identity = self.group.identity
         seeds = sorted({record.identity.seed for record in self.group.records})
-        against = f"in percent against {' and '.join(self.settings)}"
+        *others, last = self.settings
+        against = f"in percent against {', '.join(others)} and {last}" if others else f"in percent against {last}"
         text = f"Test accuracy {against}, ± half the 95 % interval."
         if self.dev:
             means = f" {AVERAGE}: over {', '.join(self.common_tasks)}." if self.common_tasks else ""
