@@ -318,6 +318,17 @@ def test_tasks_are_explained_wherever_they_are_named(page):
     assert asks in page.execute_script("return document.querySelector('.stacks svg text title').textContent")
 
 
+def test_labels_are_explained_at_the_confusions(page):
+    data = json.loads(page.execute_script("return document.getElementById('data').textContent"))["sections"][0]
+    task, meanings = next(
+        (task, found) for task, found in data["meanings"].items() if found and task in data["columns"]
+    )
+    Select(one(page, "select.task")).select_by_visible_text(task)
+    texts = "return [...document.querySelectorAll('.confusion svg text title')].map((title) => title.textContent)"
+    told = page.execute_script(texts)
+    assert any(f"{label}: {meaning}" in told for label, meaning in meanings.items())
+
+
 def test_bold_and_notes_follow_hidden_models(page, gallery):
     (table,) = make_tables(gallery)
     labels = [model.label for model in table.analysis.group.models if model.results]

@@ -219,7 +219,7 @@ function heatMap(rows, columns, fields, { label, size = 26, wide = size, most = 
   columns.forEach((name, place) => {
     const x = left + wide * (place + 0.5);
     const turned = steep ? { transform: `translate(${x + 3} ${top - 5}) rotate(-50)` } : { x, y: top - 5, "text-anchor": "middle" };
-    chart.append(draw("text", turned, tip(name), cut(name)));
+    chart.append(draw("text", turned, tip(explain(name)), cut(name)));
   });
   for (const field of fields) {
     const x = left + wide * field.column, y = top + size * field.row, depth = Math.min(1, Math.abs(field.strength));

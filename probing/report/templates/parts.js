@@ -34,7 +34,9 @@ function drawConfusion(data, { names, counts }, task) {
     text: small && String(count).length > 3 ? short(count) : String(count),
     tip: `${spellLabel(data, task, names[row])} taken for ${spellLabel(data, task, names[column])}: ${count} of ${totals[row]}`,
   }));
-  return heatMap(names, names, fields, { label: "confusion matrix", size: small ? 24 : 40, wide: small ? 30 : 52 });
+  return heatMap(names, names, fields, {
+    label: "confusion matrix", size: small ? 24 : 40, wide: small ? 30 : 52, explain: (name) => spellLabel(data, task, name),
+  });
 }
 
 /* Accuracies by task and layer, a heat map for each encoder. */
