@@ -132,7 +132,7 @@ def _find_failed_trainings(group: ResultGroup) -> Iterator[Note]:
     records = [(model.label, record) for model in group.models for record in model.records]
     stuck = [_about(label, _name_cell(label, record)) for label, record in records if record.never_left_chance]
     if stuck:
-        yield Note("never better on dev than its most frequent label in any epoch", stuck)
+        yield Note("in no epoch significantly better on dev than always guessing the most frequent label", stuck)
     again = [
         _about(label, f"{_name_cell(label, record)} (failed with {', '.join(map(str, record.scores.failed_seeds))})")
         for label, record in records

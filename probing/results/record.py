@@ -97,7 +97,7 @@ class Record(Struct, frozen=True, kw_only=True):
 
     @property
     def never_left_chance(self) -> bool:
-        """Whether a model that was trained for the task was never better on dev than its most frequent label."""
+        """Whether a model trained for the task was in no epoch significantly better on dev than guessing one label."""
         return self.scores is not None and self._max_epochs is not None and self.scores.is_at_chance
 
     @property
