@@ -37,6 +37,7 @@ class RoutingCall:
     """Whether the agreement weights are returned."""
 
 
+@native.operations_as_they_are()
 def route(call: RoutingCall, votes: Tensor, *betas: Tensor) -> tuple[Tensor, Tensor]:
     """Return the capsules (..., N, K) and the agreement (..., H, N), empty unless wanted; with betas, of EM routing."""
     *leading, heads, capsules, size = votes.shape

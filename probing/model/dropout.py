@@ -32,6 +32,7 @@ class Dropout(nn.Dropout):
     def _is_ours(self, hidden: Tensor) -> bool:
         return hidden.device.type == "cpu" and self.training and self.p > 0
 
+    @native.operations_as_they_are()
     def _drop(self, hidden: Tensor, added: Tensor | None) -> Tensor:
         output: Tensor = _Drop.apply(hidden, added, self.p, int(torch.randint(1 << 62, ())))
         return output

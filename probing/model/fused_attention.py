@@ -44,6 +44,7 @@ def can_attend(longest: int, longest_memory: int, *tensors: Tensor) -> bool:
     )
 
 
+@native.operations_as_they_are()
 def attend(call: AttentionCall, *projected: Tensor) -> Tensor:
     """Return the heads' outputs (T, H, d/H).
 

@@ -6,5 +6,6 @@ from probing.native.products import (
     FastProducts,
     active_products,
     differentiate,
+    operations_as_they_are,
     products_in,
 )

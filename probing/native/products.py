@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar, Token
 from types import TracebackType
 from typing import Any
@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.nn import functional
-from torch.overrides import TorchFunctionMode
+from torch.overrides import TorchFunctionMode, _get_current_function_mode
 
 from probing.native.compiling import load
 from probing.native.processor import has_onednn, has_slow_mkl, has_wide_vectors
@@ -45,8 +45,9 @@ def multiply(input_Td: Tensor, weight: Tensor, bias: Tensor | None = None) -> Te
     kernel = find_kernel()
     if kernel is None:
         return multiply_by_onednn(input_Td, weight, bias)
-    left, right = _lines(input_Td.reshape(-1, input_Td.shape[-1])), _lines(weight)
-    output = left.new_empty(len(left), len(right))
+    left = _lines(input_Td if input_Td.dim() == 2 else input_Td.reshape(-1, input_Td.shape[-1]))
+    right, width = _lines(weight), weight.shape[0]
+    output = left.new_empty(left.shape[0], width)
     if bias is not None:
         bias = bias.contiguous()
     kernel.multiply(
@@ -54,9 +55,9 @@ def multiply(input_Td: Tensor, weight: Tensor, bias: Tensor | None = None) -> Te
         ctypes.byref(_describe(right)),
         ctypes.c_int64(left.shape[1]),
         ctypes.c_int(torch.get_num_threads()),
-        ctypes.byref(_Target(output.data_ptr(), len(right), None if bias is None else bias.data_ptr())),
+        ctypes.byref(_Target(output.data_ptr(), width, None if bias is None else bias.data_ptr())),
     )
-    return output.view(*input_Td.shape[:-1], len(right))
+    return output if input_Td.dim() == 2 else output.view(*input_Td.shape[:-1], width)
 
 
 def multiply_by_onednn(input_Td: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -81,7 +82,7 @@ class _Target(ctypes.Structure):
 
 
 def _describe(matrix: Tensor) -> _Operand:
-    return _Operand(matrix.data_ptr(), len(matrix), *matrix.stride())
+    return _Operand(matrix.data_ptr(), matrix.shape[0], *matrix.stride())
 
 
 def _lines(matrix: Tensor) -> Tensor:
@@ -147,6 +148,23 @@ def active_products() -> AbstractContextManager[object]:
     return _ACTIVE.get() or nullcontext()
 
 
+@contextmanager
+def operations_as_they_are() -> Iterator[None]:
+    """Inside it, no operation of torch is looked at, which takes time: even the question for a tensor's address is one.
+
+    It is for code that multiplies no matrices, or by `differentiate` or inside `active_products`: they are not changed.
+    """
+    products = _ACTIVE.get()
+    if products is None or _get_current_function_mode() is not products:
+        yield
+        return
+    products.stop_looking()
+    try:
+        yield
+    finally:
+        products.look()
+
+
 class FastProducts(TorchFunctionMode):
     """Inside it, linear layers and products of two matrices are computed by `multiply` where that is possible.
 
@@ -164,7 +182,7 @@ class FastProducts(TorchFunctionMode):
         """Weights, and the same as oneDNN has them, by where they lie; who holds them keeps their place from others."""
 
     def __enter__(self) -> FastProducts:
-        super().__enter__()
+        self.look()
         self.tokens.append(_ACTIVE.set(self))
         return self
 
@@ -172,7 +190,15 @@ class FastProducts(TorchFunctionMode):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         _ACTIVE.reset(self.tokens.pop())
-        super().__exit__(kind, error, trace)
+        self.stop_looking()
+
+    def look(self) -> None:
+        """Have all operations of torch come to `__torch_function__`."""
+        super().__enter__()
+
+    def stop_looking(self) -> None:
+        """Let them go where they went before."""
+        super().__exit__(None, None, None)
 
     def __torch_function__(
         self,

@@ -85,7 +85,7 @@ def _scale(norm: float, clip_norm: float) -> float:
 
 def _describe(moments: Moments, gradient: Tensor) -> tuple[_Parameter, list[Tensor]]:
     """Return what the kernel reads, and tensors that must live until it has read them."""
-    height = len(moments.weights) if moments.weights.dim() else 1
+    height = moments.weights.shape[0] if moments.weights.dim() else 1
     rows: Tensor | None = None
     if gradient.is_sparse:
         gradient = gradient.coalesce()

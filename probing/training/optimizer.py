@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 import torch
 from torch import Tensor, nn
 
+from probing.native import operations_as_they_are
 from probing.training.fused_adam import AdamStep, Moments, can_move, move
 
 BETA1, BETA2 = 0.9, 0.98
@@ -46,14 +47,17 @@ class Optimizer:
 
     def step(self, losses: Iterable[Tensor]) -> Tensor:
         """Move the weights down the gradient of a sum of losses, and return that sum."""
-        for parameter in self.parameters:
-            parameter.grad = None
+        with operations_as_they_are():
+            for parameter in self.parameters:
+                parameter.grad = None
         total = None
         for loss in losses:
-            loss.backward()
-            total = loss.detach() if total is None else total + loss.detach()
+            with operations_as_they_are():
+                loss.backward()
+                total = loss.detach() if total is None else total + loss.detach()
         assert total is not None
-        self._move()
+        with operations_as_they_are():
+            self._move()
         self.steps += 1
         return total
 

@@ -8,11 +8,13 @@ import pytest
 import torch
 from torch import nn
 from torch.nn import functional
+from torch.overrides import TorchFunctionMode
 
 from probing.aggregators.em import EMAggregator
-from probing.native import FastProducts, differentiate, products
+from probing.native import FastProducts, active_products, differentiate, operations_as_they_are, products
 from probing.native.processor import has_onednn
 from probing.native.products import find_kernel, multiply, multiply_by_onednn
+from probing.training.optimizer import Optimizer
 
 needs_onednn = pytest.mark.skipif(not has_onednn(), reason="this torch is built without oneDNN")
 
@@ -340,3 +342,79 @@ def test_the_context_of_a_precision(monkeypatch: pytest.MonkeyPatch):
             assert products.active_products() is context
     assert not isinstance(products.active_products(), FastProducts)
     assert isinstance(products.products_in(torch.float16, cpu), torch.autocast)
+
+
+class Recorder(TorchFunctionMode):
+    """Counts the operations of torch that pass by."""
+
+    def __init__(self) -> None:
+        self.seen = 0
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        self.seen += 1
+        return function(*args, **(kwargs or {}))
+
+
+@pytest.fixture
+def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """The operations that `FastProducts` has looked at."""
+    found: list[object] = []
+    method = FastProducts.__torch_function__
+
+    def note(self, function, types, args=(), kwargs=None):
+        found.append(function)
+        return method(self, function, types, args, kwargs)
+
+    monkeypatch.setattr(FastProducts, "__torch_function__", note)
+    return found
+
+
+@needs_onednn
+def test_operations_as_they_are_are_not_looked_at(looked_at):
+    weights = torch.ones(2, 2)
+    with operations_as_they_are():
+        assert weights.sum() == 4.0
+    with FastProducts() as active:
+        with operations_as_they_are():
+            weights.data_ptr()
+            assert not looked_at
+            assert active_products() is active
+            with active_products():
+                weights.data_ptr()
+            assert looked_at.pop() is torch.Tensor.data_ptr
+            weights.data_ptr()
+            with pytest.raises(KeyError), FastProducts(), operations_as_they_are():
+                raise KeyError
+            weights.data_ptr()
+            assert not looked_at
+        weights.data_ptr()
+        assert looked_at.pop() is torch.Tensor.data_ptr
+    weights.data_ptr()
+    assert not looked_at
+
+
+@needs_onednn
+def test_somebody_elses_look_at_operations_stays():
+    weights = torch.ones(2, 2)
+    with FastProducts(), Recorder() as recorder, operations_as_they_are():
+        weights.data_ptr()
+    assert recorder.seen == 1
+
+
+@needs_onednn
+def test_a_training_step_looks_at_operations_in_the_forward_pass_only(looked_at):
+    model = nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 2))
+    optimizer = Optimizer(model, learning_rate=0.1, warmup_steps=1, clip_norm=1.0)
+    inputs = torch.ones(5, 4)
+
+    def losses():
+        looked_at.clear()
+        yield model(inputs).sum()
+        assert looked_at == forward
+
+    with FastProducts():
+        model(inputs).sum()
+        forward = list(looked_at)
+        optimizer.step(losses())
+    assert forward.count(functional.linear) == 2
+    assert looked_at == forward
