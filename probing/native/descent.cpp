@@ -116,7 +116,7 @@ class Training {
                 if (goes_on && next.sparse())
                     sparse_.project<R>(layer, row, next, outputs);
                 else if (goes_on)
-                    wide::project<R>(layer, row, panels, outputs, width_);
+                    wide::project<R>(layer.factors(row), panels, outputs, width_);
             });
     }
 
@@ -158,25 +158,30 @@ class Training {
                 write(units + h * width_ + b, logistic(read(outputs + h * width_ + b) * mask(number, g, h, b)));
         std::fill_n(units + H * width_, width_, 1.0f);
         transpose(units, K, width_, width_, turned, K);
-        const Tiles tiles(C);
-        for (int64_t tile = 0; tile < tiles.count; ++tile)
-            tiles.visit(tile, [&](int64_t c, auto count) {
-                const Panels panels{units, width_, PANEL};
-                wide::project<decltype(count)::value>(layer, g * C + c, panels, scores + c * width_, width_);
-            });
+        project(C, Panels{units, width_, PANEL}, scores, [&](int64_t c) { return layer.factors(g * C + c); });
         find_errors(number, g, scores_.data());
         const float* const weights = layer.weights + g * C * K;
+        project(H, Panels{scores, width_, PANEL}, outputs, [&](int64_t h) { return Factors{weights + h, 1, K, C}; });
         for (int64_t h = 0; h < H; ++h)
             for (int64_t b = 0; b < width_; b += VECTOR) {
-                Part error{};
-                for (int64_t c = 0; c < C; ++c) error += weights[c * K + h] * read(scores + c * width_ + b);
-                const Part unit = read(units + h * width_ + b);
+                const Part unit = read(units + h * width_ + b), error = read(outputs + h * width_ + b);
                 write(outputs + h * width_ + b, error * unit * (1.0f - unit) * mask(number, g, h, b));
             }
         const Lesson lesson = make_lesson(number, turned);
+        const Tiles tiles(C);
         for (int64_t tile = 0; tile < tiles.count; ++tile)
             tiles.visit(tile, [&](int64_t c, auto count) {
                 wide::learn<decltype(count)::value>(layer, g * C + c, lesson, scores + c * width_, width_);
+            });
+    }
+
+    // The product of all rows, of which factors_of(row) gives those from one row on.
+    template <typename FactorsOf>
+    void project(int64_t rows, const Panels& panels, float* product, FactorsOf factors_of) const {
+        const Tiles tiles(rows);
+        for (int64_t tile = 0; tile < tiles.count; ++tile)
+            tiles.visit(tile, [&](int64_t row, auto count) {
+                wide::project<decltype(count)::value>(factors_of(row), panels, product + row * width_, width_);
             });
     }
 

@@ -31,8 +31,8 @@ struct Sparse {
         }
         for (int64_t b = 0; b < batch.width; b += PANEL) {
             Part sum[R][2];
-            multiply<R, 2>(packed.data(), batch.columns, batch.panels.data() + b * batch.columns, PANEL, batch.columns,
-                           sum);
+            multiply<R, 2>(Factors::by_rows(packed.data(), batch.columns, batch.columns),
+                           batch.panels.data() + b * batch.columns, PANEL, sum);
             UNROLL for (int r = 0; r < R; ++r) UNROLL for (int v = 0; v < 2; ++v)
                 write(outputs + r * batch.width + b + VECTOR * v, sum[r][v] + constants[r]);
         }
@@ -43,7 +43,8 @@ struct Sparse {
         const int64_t D = layer.columns;
         for (int64_t k = 0; k < batch.columns; k += 2 * VECTOR) {
             Part sum[R][2];
-            multiply<R, 2>(errors, batch.width, batch.rows.data() + k, batch.columns, batch.length, sum);
+            multiply<R, 2>(Factors::by_rows(errors, batch.width, batch.length), batch.rows.data() + k, batch.columns,
+                           sum);
             scatter<R>(batch, k, D, sum);
         }
         for (int r = 0; r < R; ++r) {

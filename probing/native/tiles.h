@@ -23,9 +23,20 @@ ALWAYS_INLINE void write(float* to, Part x) { *(Unaligned*)to = x; }
 
 inline int64_t round_up(int64_t count, int64_t unit) { return (count + unit - 1) / unit * unit; }
 
+// The left side of a product, by rows or, turned, by columns.
+struct Factors {
+    const float* numbers;
+    int64_t row, column;  // from one row to the next, from one column to the next
+    int64_t depth;        // columns
+
+    static Factors by_rows(const float* numbers, int64_t stride, int64_t depth) { return {numbers, stride, 1, depth}; }
+};
+
 struct Layer {
     int64_t rows, columns;  // of one configuration
     float *weights, *means, *squares;
+
+    Factors factors(int64_t row) const { return Factors::by_rows(weights + row * columns, columns, columns); }
 };
 
 struct Adam {
@@ -51,10 +62,9 @@ struct Step {
 
 // sum[r][v] = sum over k of left[r, k] * right[k, vector v].
 template <int R, int V>
-ALWAYS_INLINE void multiply(const float* left, int64_t left_stride, const float* right, int64_t right_stride,
-                            int64_t depth, Part (&sum)[R][V]) {
+ALWAYS_INLINE void multiply(Factors left, const float* right, int64_t right_stride, Part (&sum)[R][V]) {
     UNROLL for (int r = 0; r < R; ++r) UNROLL for (int v = 0; v < V; ++v) sum[r][v] = Part{};
-    for (int64_t k = 0; k < depth; ++k) {
+    for (int64_t k = 0; k < left.depth; ++k, left.numbers += left.column) {
         Part inputs[V];
         UNROLL for (int v = 0; v < V; ++v) {
             inputs[v] = read(right + k * right_stride + VECTOR * v);
@@ -63,7 +73,7 @@ ALWAYS_INLINE void multiply(const float* left, int64_t left_stride, const float*
 #endif
         }
         UNROLL for (int r = 0; r < R; ++r) {
-            const float x = left[r * left_stride + k];
+            const float x = left.numbers[r * left.row];
             const Part factor = {x, x, x, x, x, x, x, x};  // fill(x) would add to zero
             UNROLL for (int v = 0; v < V; ++v) sum[r][v] += factor * inputs[v];
         }
@@ -76,13 +86,12 @@ struct Panels {
     int64_t stride, panel;  // from one input to the next, from one panel to the next
 };
 
-// Writes the outputs (R, B) of a layer's rows from `row` on.
+// Writes R rows of a product (R, B).
 template <int R>
-void project(const Layer& layer, int64_t row, Panels panels, float* outputs, int64_t width) {
+void project(Factors rows, Panels panels, float* outputs, int64_t width) {
     for (int64_t b = 0; b < width; b += PANEL, panels.inputs += panels.panel) {
         Part sum[R][2];
-        multiply<R, 2>(layer.weights + row * layer.columns, layer.columns, panels.inputs, panels.stride, layer.columns,
-                       sum);
+        multiply<R, 2>(rows, panels.inputs, panels.stride, sum);
         UNROLL for (int r = 0; r < R; ++r) UNROLL for (int v = 0; v < 2; ++v)
             write(outputs + r * width + b + VECTOR * v, sum[r][v]);
     }
@@ -116,7 +125,7 @@ ALWAYS_INLINE void descend(const Layer& layer, int64_t row, int64_t column, cons
         for (const float* state : {layer.weights, layer.means, layer.squares})
             __builtin_prefetch(state + at + r * layer.columns, 1, 2);
     Part sum[R][V];
-    multiply<R, V>(errors, width, lesson.inputs + column, layer.columns, lesson.length, sum);
+    multiply<R, V>(Factors::by_rows(errors, width, lesson.length), lesson.inputs + column, layer.columns, sum);
     const Step step = lesson.step;
     UNROLL for (int r = 0; r < R; ++r) {
         const float decay = lesson.weight_decay[(row + r) / layer.rows];

@@ -22,38 +22,36 @@ ALWAYS_INLINE void write(float* to, Wide x) { *(UnalignedWide*)to = x; }
 
 // sum[r][v] = sum over k of left[r, k] * right[v, k], whose vectors lie `apart` from each other.
 template <int R, int V>
-ALWAYS_INLINE void multiply(const float* left, int64_t left_stride, const float* right, int64_t right_stride,
-                            int64_t apart, int64_t depth, Wide (&sum)[R][V]) {
+ALWAYS_INLINE void multiply(Factors left, const float* right, int64_t right_stride, int64_t apart,
+                            Wide (&sum)[R][V]) {
     UNROLL for (int r = 0; r < R; ++r) UNROLL for (int v = 0; v < V; ++v) sum[r][v] = Wide{};
-    for (int64_t k = 0; k < depth; ++k) {
+    for (int64_t k = 0; k < left.depth; ++k, left.numbers += left.column) {
         Wide inputs[V];
         UNROLL for (int v = 0; v < V; ++v) {
             inputs[v] = read(right + k * right_stride + v * apart);
             asm("" : "+v"(inputs[v]));  // one load for all rows
         }
         UNROLL for (int r = 0; r < R; ++r) {
-            const Wide factor = _mm512_set1_ps(left[r * left_stride + k]);
+            const Wide factor = _mm512_set1_ps(left.numbers[r * left.row]);
             UNROLL for (int v = 0; v < V; ++v) sum[r][v] += factor * inputs[v];
         }
     }
 }
 
 template <int R, int V>
-ALWAYS_INLINE void project_panels(const Layer& layer, int64_t row, const Panels& panels, float* outputs,
-                                  int64_t width) {
+ALWAYS_INLINE void project_panels(Factors rows, const Panels& panels, float* outputs, int64_t width) {
     Wide sum[R][V];
-    multiply<R, V>(layer.weights + row * layer.columns, layer.columns, panels.inputs, panels.stride, panels.panel,
-                   layer.columns, sum);
+    multiply<R, V>(rows, panels.inputs, panels.stride, panels.panel, sum);
     UNROLL for (int r = 0; r < R; ++r) UNROLL for (int v = 0; v < V; ++v)
         write(outputs + r * width + PANEL * v, sum[r][v]);
 }
 
 template <int R>
-void project(const Layer& layer, int64_t row, Panels panels, float* outputs, int64_t width) {
+void project(Factors rows, Panels panels, float* outputs, int64_t width) {
     int64_t b = 0;
     for (; b + 2 * PANEL <= width; b += 2 * PANEL, panels.inputs += 2 * panels.panel)
-        project_panels<R, 2>(layer, row, panels, outputs + b, width);
-    if (b < width) project_panels<R, 1>(layer, row, panels, outputs + b, width);
+        project_panels<R, 2>(rows, panels, outputs + b, width);
+    if (b < width) project_panels<R, 1>(rows, panels, outputs + b, width);
 }
 
 ALWAYS_INLINE void move(const Layer& layer, int64_t at, Wide gradient, float decay, const Step& step) {
@@ -76,7 +74,8 @@ ALWAYS_INLINE void descend(const Layer& layer, int64_t row, int64_t column, cons
             UNROLL for (int v = 0; v < V; ++v)
                 __builtin_prefetch(state + at + r * layer.columns + WIDE_VECTOR * v, 1, 2);
     Wide sum[R][V];
-    multiply<R, V>(errors, width, lesson.inputs + column, layer.columns, WIDE_VECTOR, lesson.length, sum);
+    multiply<R, V>(Factors::by_rows(errors, width, lesson.length), lesson.inputs + column, layer.columns, WIDE_VECTOR,
+                   sum);
     const Step step = lesson.step;
     UNROLL for (int r = 0; r < R; ++r) {
         const float decay = lesson.weight_decay[(row + r) / layer.rows];
