@@ -87,6 +87,27 @@ class Votes(nn.Module):
         by_capsules, by_weight = differentiate(upstream, capsules, self.vote_weight.flatten(0, 1))
         return by_capsules, by_weight.view_as(self.vote_weight)
 
+    def differentiate(self, heads_THd: Tensor, upstream: Tensor) -> tuple[Tensor, ...]:
+        """Return the gradients of the vote weights, the heads' outputs, the norm's parameters, and the input layer's.
+
+        There is one input layer for all heads.
+        """
+        gain, bias = self.norm.weight, self.norm.bias
+        concat_Td, width = heads_THd.flatten(1), gain.shape
+        normed_Td, mean, scale = torch.native_layer_norm(concat_Td, width, gain, bias, self.norm.eps)
+        capsules_Td = torch.addmm(self.input_bias[0], normed_Td, self.input_weight[0])
+        if self.nonlinear:
+            capsules_Td = torch.relu(capsules_Td)
+        by_capsules, by_vote_weight = self.differentiate_vote(capsules_Td, upstream)
+        if self.nonlinear:
+            by_capsules = torch.ops.aten.threshold_backward(by_capsules, capsules_Td, 0)
+        by_normed, by_input_weight = differentiate(by_capsules, normed_Td, self.input_weight[0].mT)
+        by_concat, by_gain, by_bias = torch.ops.aten.native_layer_norm_backward(
+            by_normed, concat_Td, width, mean, scale, gain, bias, [True, True, True]
+        )
+        by_heads = by_concat.view_as(heads_THd)
+        return by_vote_weight, by_heads, by_gain, by_bias, by_input_weight.mT[None], by_capsules.sum(0, keepdim=True)
+
 
 class _Vote(torch.autograd.Function):
     """The votes, for which only the heads' outputs are kept: the backward pass makes the input capsules again.
@@ -103,14 +124,19 @@ class _Vote(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *upstream: Tensor) -> Any:
+        votes: Votes = ctx.votes
+        _, heads_THd, *_ = ctx.saved_tensors  # reading them all finds out whether one was changed
         with ctx.products:
-            return _Vote.differentiate(ctx, *upstream)
+            if votes.per_head or torch.is_grad_enabled():
+                return _Vote.differentiate_step_by_step(ctx, *upstream)
+            given = votes.differentiate(heads_THd, *upstream)
+        return None, *[found if needed else None for found, needed in zip(given, ctx.needs_input_grad[1:], strict=True)]
 
     @staticmethod
-    def differentiate(ctx: Any, *upstream: Tensor) -> Any:
-        """Return the gradients, with products as in the forward pass."""
+    def differentiate_step_by_step(ctx: Any, *upstream: Tensor) -> Any:
+        """Return gradients that can be differentiated again, or those of votes whose heads have their own layers."""
         votes: Votes = ctx.votes
-        _, heads_THd, *parameters = ctx.saved_tensors  # reading them all finds out whether one was changed
+        _, heads_THd, *parameters = ctx.saved_tensors
         create_graph = torch.is_grad_enabled()
         if not create_graph:
             heads_THd = heads_THd.detach().requires_grad_(heads_THd.requires_grad)
