@@ -53,8 +53,9 @@ def list_cache(results: Path) -> None:
     "--kind",
     "kinds",
     type=click.Choice(KINDS),
+    metavar="KIND",
     multiple=True,
-    help=f"Kind to delete. Can be repeated.  [default: all but {CHECKPOINTS}]",
+    help=f"Kind to delete: {', '.join(KINDS)}. Can be repeated. [default: all but {CHECKPOINTS}]",
 )
 @options.RESULTS
 def clear_cache(encoder: str | None, kinds: tuple[str, ...], results: Path) -> None:

@@ -143,9 +143,11 @@ def build(
     \b
     probe data build --trees wsj.mrg --output my_tasks
     probe data build --trees parsed/*.txt.gz --skip-bad --output my_tasks
-    probe data build --conllu de_gsd-ud-train.conllu --output german --train 5000 --dev 500 --test 500
-    probe data build --trees books.txt.gz --given odd_man_out.txt --extend bigram_shift.txt --imbalance 10 -o books
-    probe data build --text novels/*.txt --parser spacy:en_core_web_sm --output novels
+    probe data build --conllu de_gsd-ud-train.conllu \\
+        --output german --train 5000 --dev 500 --test 500
+    probe data build --trees books.txt.gz \\
+        --given odd_man_out.txt --extend bigram_shift.txt --imbalance 10 -o books
+    probe data build --text novels/*.txt --parser spacy:en_core_web_sm -o novels
     probe run --data my_tasks
     """
     formats: dict[Literal["penn", "conllu", "text"], tuple[Path, ...]] = {"penn": trees, "conllu": conllu, "text": text}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import io
+import logging
 import os
 import sys
 from collections.abc import Iterator
@@ -23,6 +24,8 @@ UNUSABLE = (
 """System errors that say that a name which the user gave cannot be used."""
 STOPPED = (130, 143)
 """Exit codes after Ctrl-C and after SIGTERM."""
+LIBRARIES = ("filelock", "httpcore", "httpx", "huggingface_hub", "urllib3")
+"""Libraries whose log lines are about files and requests of the program."""
 
 
 class Program(click.Group):
@@ -55,7 +58,7 @@ class Program(click.Group):
         if isinstance(sys.stdout, io.TextIOWrapper):
             # Stray bytes of a file name are printed as escapes, as on stderr.
             sys.stdout.reconfigure(errors="backslashreplace")
-        with _explaining_mistakes(), terminable():
+        with _explaining_mistakes(), _apart_from_plugins(), terminable():
             _check_current_folder()
             return super().invoke(ctx)
 
@@ -81,6 +84,25 @@ def _explaining_mistakes() -> Iterator[None]:
         if error.errno in UNUSABLE and error.filename is not None:
             _end(f"{_name(error.filename)} cannot be used ({error.strerror})")
         raise
+
+
+@contextmanager
+def _apart_from_plugins() -> Iterator[None]:
+    """Keep the log lines of the program out of the logging that a plug-in sets up, as every script for SentEval does.
+
+    The program shows its own lines itself; the plug-in's lines are shown as the plug-in says.
+    """
+    loggers = [logging.getLogger(name) for name in LIBRARIES]
+    own, levels = logging.getLogger("probing"), [library.level for library in loggers]
+    own.propagate = False
+    for library in loggers:
+        library.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        own.propagate = True
+        for library, level in zip(loggers, levels, strict=True):
+            library.setLevel(level)
 
 
 def _name(filename: Any, otherwise: str = "") -> str:
@@ -114,6 +136,6 @@ def main() -> None:
     """What does this sentence encoder know about language?
 
     \b
-    probe run --task all --aggregator all    train and score; skips what is already done
-    probe report                             the comparison table across Base, Simple and EM
+    probe run --task all --aggregator all   train and score; skips what is done
+    probe report                            the table across Base, Simple and EM
     """

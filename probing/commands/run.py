@@ -38,12 +38,14 @@ def run(settings: tuple[str, ...], layers_with_aggregator: str | None, **given: 
     probe run --task-file my_task.tsv --aggregator my_file.py:MyAggregator
     probe run --encoder bag-of-words --encoder my_file.py:MyEncoder --probe linear
     probe run --encoder huggingface:my_model/ --layer all --pooling cls
-    probe run --encoder translation:results/translation --layer all --control random-encoder
+    probe run --encoder translation:results/translation --layer all \\
+        --control random-encoder
     probe run --control random-labels --control random-encoder --baselines --mdl
     probe run --task CoIn --aggregator base --seeds 5 --retry-failed 2
     probe run --task all --seeds 5 --plan
-    probe run --task all --seeds 5 --backend ray --address 10.0.0.1:6379 --gpus-per-cell 1
-    probe run --task all --seeds 5 --shard $SLURM_ARRAY_TASK_ID/8     (sbatch --array=1-8)
+    probe run --task all --seeds 5 --backend ray \\
+        --address 10.0.0.1:6379 --gpus-per-cell 1
+    probe run --task all --shard $SLURM_ARRAY_TASK_ID/8  # sbatch --array=1-8
     """
     if layers_with_aggregator is not None:
         settings += (f"model.layers_with_aggregator={layers_with_aggregator}",)

@@ -39,10 +39,14 @@ def sweep(settings: tuple[str, ...], zipped: bool, **given: Any) -> None:
     without items: model.layers_with_aggregator=1,1+2,empty has three values.
 
     \b
-    probe sweep --set model.num_capsules=8,32,64 --set model.iterations=1,2,3 --task Tense --aggregator em
-    probe sweep --set training.sentences=500,1000,2000,0 --task SubNm --aggregator all --baselines --seeds 3
-    probe sweep --set model.model_dim=32,64 --set model.num_capsules=32,64 --zip --aggregator simple
-    probe sweep --set model.layers_with_aggregator=1,1+2,empty --task TrDep --aggregator em --plan
+    probe sweep --set model.num_capsules=8,32,64 --set model.iterations=1,2,3 \\
+        --task Tense --aggregator em
+    probe sweep --set training.sentences=500,1000,2000,0 --task SubNm \\
+        --aggregator all --baselines --seeds 3
+    probe sweep --set model.model_dim=32,64 --set model.num_capsules=32,64 --zip \\
+        --aggregator simple
+    probe sweep --set model.layers_with_aggregator=1,1+2,empty --task TrDep \\
+        --aggregator em --plan
     probe report --by model.num_capsules --by model.iterations
     probe plot sweep --by training.sentences -o sweep.pdf
     """

@@ -45,6 +45,19 @@ def test_every_command_and_option_is_explained(probe: Probe, path: tuple[str, ..
         assert f"probe {' '.join(path)}" in out.partition("Options:")[0].partition("\n")[2], "help shows an example"
 
 
+GROUPS = [(), *sorted({path[:-1] for path, _ in commands() if len(path) > 1})]
+
+
+@pytest.mark.parametrize("path", [*GROUPS, *(path for path, _ in commands())], ids=" ".join)
+def test_help_fits_a_terminal_of_80_columns(
+    probe: Probe, monkeypatch: pytest.MonkeyPatch, path: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out, _ = probe(*path, "--help")
+    assert code == 0
+    assert [line for line in out.splitlines() if len(line) > 80] == []
+
+
 @pytest.mark.parametrize("command", ["--help", "tasks"])
 def test_what_only_lists_imports_nothing_heavy(command: str) -> None:
     program = (

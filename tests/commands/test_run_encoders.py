@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -108,3 +110,29 @@ def test_the_mix_of_all_layers_is_one_row(probe: Probe) -> None:
 def test_a_wrong_batch_size(probe: Probe) -> None:
     code, _, err = probe("run", "--encoder", "length", "--batch-size", "0")
     assert (code, "--batch-size must be a number from 1, or auto. Got '0'" in err) == (2, True)
+
+
+LOGGING = """
+import logging, random
+
+logging.basicConfig(format="%(name)s says %(message)s", level=logging.DEBUG)
+log = logging.getLogger("mine")
+
+
+class E:
+    def encode(self, sentences):
+        log.info("%d sentences", len(sentences))
+        return [[random.random()] for _ in sentences]
+"""
+
+
+def test_a_plugin_that_sets_up_logging_gets_its_own_lines_only() -> None:
+    Path("noisy.py").write_text(LOGGING, encoding="utf-8")
+    program = "from probing.commands import main; main()"
+    run = ("run", "--task-file", "task.tsv", "--encoder", "noisy.py:E", "--probe", "linear", "--device", "cpu")
+    done = subprocess.run([sys.executable, "-c", program, *run], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    lines = done.stderr.splitlines()
+    assert [line for line in lines if line.startswith("mine says")] != []
+    assert [line for line in lines if " says " in line and not line.startswith("mine says")] == []
+    assert len([line for line in lines if "other vectors" in line]) == 1

@@ -62,8 +62,10 @@ def describe(
     """Print a translator's parameters part by part.
 
     \b
-    probe translate describe --preset base --aggregator em --apply enc-self --vocabulary 24004,30829
-    probe translate describe --preset big --aggregator base --vocabulary 24004,30829 --json
+    probe translate describe --preset base --aggregator em --apply enc-self \\
+        --vocabulary 24004,30829
+    probe translate describe --preset big --aggregator base \\
+        --vocabulary 24004,30829 --json
     """
     from probing.translation.description import describe_translator
 

@@ -131,12 +131,17 @@ def run(
     probe translate run
     probe translate run --aggregator em --apply all --pairs 100000
     probe translate run --data multi30k/ --pair en-de --aggregator all
-    probe translate run --data multi30k/ --pair en-de --aggregator em --apply enc-self,enc-dec --layers 1,2
-    probe translate run --data multi30k/ --pair en-de --table components --table layers --seeds 3
-    probe translate run --source train.en --target train.de --dev-source dev.en --dev-target dev.de \\
+    probe translate run --data multi30k/ --pair en-de --aggregator em \\
+        --apply enc-self,enc-dec --layers 1,2
+    probe translate run --data multi30k/ --pair en-de \\
+        --table components --table layers --seeds 3
+    probe translate run --source train.en --target train.de \\
+        --dev-source dev.en --dev-target dev.de \\
         --test-source test.en --test-target test.de --preset base
-    probe translate run --data multi30k/ --pair en-de --set training.max_epochs=20 --set search.beam=8
-    torchrun --nproc-per-node 4 -m probing translate run --data wmt/ --pair en-de --preset base
+    probe translate run --data multi30k/ --pair en-de \\
+        --set training.max_epochs=20 --set search.beam=8
+    torchrun --nproc-per-node 4 -m probing translate run \\
+        --data wmt/ --pair en-de --preset base
     """
     from probing.display import Display
     from probing.experiments import translating

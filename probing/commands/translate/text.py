@@ -48,9 +48,11 @@ def text(
     after them.
 
     \b
-    echo "A man rides a horse." | probe translate text --model results/multi30k--en-de--em--tiny--seed0--….json
+    echo "A man rides a horse." |
+        probe translate text --model results/….json
     probe translate text --model results/….translator news.en > news.de
-    probe translate text --model results/….translator --n-best 4 --scores --beam 8 news.en
+    probe translate text --model results/….translator \\
+        --n-best 4 --scores --beam 8 news.en
     """
     from probing.training import pick_device
     from probing.translation.translator import load_translator
