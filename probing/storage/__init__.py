@@ -28,7 +28,7 @@ from probing.storage.files import (
     write_atomically,
 )
 from probing.storage.folders import Folder, refuse_links, remove_folder
-from probing.storage.garbage import importing_for_good, pausing_garbage_collection
+from probing.storage.garbage import collecting_garbage_rarely, importing_for_good, pausing_garbage_collection
 from probing.storage.kept_hashes import hash_large_file
 from probing.storage.opened_files import OpenedFiles, list_matching, watching
 from probing.storage.reading import (

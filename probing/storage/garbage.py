@@ -7,6 +7,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+OBJECTS = 20_000
+"""New objects that a rare search waits for: those of a few steps."""
+
 
 @contextmanager
 def pausing_garbage_collection() -> Iterator[None]:
@@ -18,6 +21,17 @@ def pausing_garbage_collection() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+@contextmanager
+def collecting_garbage_rarely() -> Iterator[None]:
+    """Have the search for cyclic garbage wait for more objects: a training step makes thousands, nearly all without."""
+    first, *others = gc.get_threshold()
+    gc.set_threshold(first and max(first, OBJECTS), *others)
+    try:
+        yield
+    finally:
+        gc.set_threshold(first, *others)
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from probing.errors import ProbingError
 from probing.signals import Hold
+from probing.storage import collecting_garbage_rarely
 from probing.training.checkpoints import Checkpoint
 from probing.training.devices import pick_precision
 from probing.training.objectives import Objective
@@ -63,7 +64,7 @@ def train(
     state = State.begin(model, settings, device, seed=seed, schedule=schedule)
     checkpoint = checkpoint or Checkpoint(None, key="", device=device)
     training = _Training(state, objective, settings, schedule, ranks, on_progress, checkpoint, seed)
-    with Hold() as hold:
+    with collecting_garbage_rarely(), Hold() as hold:
         try:
             with hold.moment():  # otherwise a signal could be mistaken for a damaged file
                 resumed = checkpoint.resume(state)

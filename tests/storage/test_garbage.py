@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from probing.storage import importing_for_good, pausing_garbage_collection
+from probing.storage import collecting_garbage_rarely, importing_for_good, pausing_garbage_collection
 
 
 def test_the_search_for_garbage_goes_on_afterwards() -> None:
@@ -22,6 +22,18 @@ def test_it_goes_on_after_an_error() -> None:
     with pytest.raises(ValueError, match="stop"), pausing_garbage_collection():
         raise ValueError("stop")
     assert gc.isenabled()
+
+
+@pytest.mark.parametrize(("first", "inside"), [(700, 20_000), (50_000, 50_000), (0, 0)])
+def test_a_rare_search_is_as_rare_as_before_afterwards(first: int, inside: int) -> None:
+    before = gc.get_threshold()
+    gc.set_threshold(first, 7, 8)
+    try:
+        with collecting_garbage_rarely():
+            assert gc.get_threshold() == (inside, 7, 8)
+        assert gc.get_threshold() == (first, 7, 8)
+    finally:
+        gc.set_threshold(*before)
 
 
 def test_what_a_program_imports_is_left_out_of_later_searches() -> None:
