@@ -26,7 +26,26 @@ from probing.native.processor import has_onednn, has_slow_mkl, has_wide_vectors
 _ACTIVE: ContextVar[FastProducts | None] = ContextVar("active products", default=None)
 STEP = 64
 """Rows of narrow matrices are filled up with zeros to a multiple of this, so that few shapes occur."""
-MATRIX_PRODUCTS = (torch.matmul, torch.mm, torch.Tensor.matmul, torch.Tensor.mm, torch.Tensor.__matmul__)
+MATRIX_PRODUCTS = {torch.matmul, torch.mm, torch.Tensor.matmul, torch.Tensor.mm, torch.Tensor.__matmul__}
+PRODUCTS = MATRIX_PRODUCTS | {functional.linear, torch.addmm}
+"""The operations of torch that are looked at."""
+
+
+@contextmanager
+def operations_as_they_are() -> Iterator[None]:
+    """Inside it, no operation of torch is looked at, which takes time: even the question for a tensor's address is one.
+
+    It is for code that multiplies no matrices, or by `differentiate` or inside `active_products`: they are not changed.
+    """
+    products = _ACTIVE.get()
+    if products is None or _get_current_function_mode() is not products:
+        yield
+        return
+    products.stop_looking()
+    try:
+        yield
+    finally:
+        products.look()
 
 
 def can_multiply(inputs: Tensor, weight: Tensor) -> bool:
@@ -105,6 +124,7 @@ def narrow(matrix_Td: Tensor) -> Tensor:
     return filled
 
 
+@operations_as_they_are()
 def differentiate(gradient_Tn: Tensor, input_Td: Tensor, weight_nd: Tensor) -> tuple[Tensor, Tensor]:
     """Return the gradients of a linear layer's input and weight, by the products that are active here."""
     products = _ACTIVE.get()
@@ -146,23 +166,6 @@ def active_products() -> AbstractContextManager[object]:
     torch does not activate it again in the backward pass.
     """
     return _ACTIVE.get() or nullcontext()
-
-
-@contextmanager
-def operations_as_they_are() -> Iterator[None]:
-    """Inside it, no operation of torch is looked at, which takes time: even the question for a tensor's address is one.
-
-    It is for code that multiplies no matrices, or by `differentiate` or inside `active_products`: they are not changed.
-    """
-    products = _ACTIVE.get()
-    if products is None or _get_current_function_mode() is not products:
-        yield
-        return
-    products.stop_looking()
-    try:
-        yield
-    finally:
-        products.look()
 
 
 class FastProducts(TorchFunctionMode):
@@ -207,7 +210,7 @@ class FastProducts(TorchFunctionMode):
         args: Sequence[Any] = (),
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
-        if not kwargs:
+        if function in PRODUCTS and not kwargs:
             if function is functional.linear and can_multiply(args[0], args[1]):
                 return self._multiply(*args)
             if function is torch.addmm and args[0].dim() == 1 and can_multiply(args[1], args[2]):
