@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
@@ -77,14 +78,19 @@ def _pack_note(note: str, labels: Sequence[str]) -> dict[str, Any] | None:
 def list_differing_settings(group: ResultGroup) -> dict[str, list[str]]:
     """Return the settings in which models differ, each with its value for every model, or a dash if it has none."""
     records = [model.records[0] for model in group.models]
-    # A plug-in's version is a hash, of which the beginning is enough.
-    settings = [flatten_settings(record) | {"version": record.identity.model.version[:40]} for record in records]
+    settings = [flatten_settings(record) | {"version": _shorten_version(record)} for record in records]
     names = dict.fromkeys(name for values in settings for name in values)
     return {
         name: [_spell(values[name]) if name in values else "–" for values in settings]
         for name in names
         if len({str(values[name]) for values in settings if name in values}) > 1
     }
+
+
+def _shorten_version(record: Record) -> str:
+    """Return the version of a record's model; of a hash, the beginning is enough."""
+    version = record.identity.model.version
+    return version[:12] if re.fullmatch("[0-9a-f]{16,}", version) else version[:40]
 
 
 def _choose_references(table: Table, models: Sequence[ModelResults]) -> list[ModelResults]:

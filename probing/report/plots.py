@@ -261,8 +261,6 @@ def _add_panels(figure: Figure, tasks: Sequence[str], height: float) -> Iterator
 def _finish_panels(figure: Figure, xlabel: str, models: int, ylabel: str = "") -> None:
     """Add the axis labels and the legend that all panels share."""
     figure.supxlabel(xlabel, fontsize=8)
-    if ylabel:
-        figure.supylabel(ylabel, fontsize=8)
     found: dict[str, Artist] = {}
     for axes in figure.axes:
         handles, labels = axes.get_legend_handles_labels()
@@ -275,7 +273,10 @@ def _finish_panels(figure: Figure, xlabel: str, models: int, ylabel: str = "") -
             break
         legend.remove()
     width, height = figure.get_size_inches()
-    figure.set_size_inches(width, height + room.height / figure.dpi)
+    above = room.height / figure.dpi
+    figure.set_size_inches(width, height + above)
+    if ylabel:  # beside the panels, not beside the legend
+        figure.supylabel(ylabel, y=height / (height + above) / 2, fontsize=8)
 
 
 def _choose_look(number: int, label: str) -> dict[str, Any]:

@@ -368,6 +368,25 @@ DIMMED = """
 """
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_section_of_the_contents_is_not_behind_the_controls(page, width):
+    page.set_window_size(width, 900)
+    page.execute_script("document.documentElement.style.scrollBehavior = 'auto'; window.scrollTo(0, 0)")
+    link = one(page, "nav a")
+    link.click()
+    top, covered = page.execute_script(
+        """
+        const controls = document.querySelector(".controls");
+        const stays = getComputedStyle(controls).position === "sticky";
+        const heading = document.querySelector(arguments[0]).getBoundingClientRect();
+        return [heading.top, stays ? controls.getBoundingClientRect().bottom : 0];
+        """,
+        link.get_dom_attribute("href"),
+    )
+    assert covered <= top < covered + 50
+    assert (covered > 0) == (width == 1280)
+
+
 def test_a_model_under_the_pointer_stands_out(page):
     from selenium.webdriver.common.action_chains import ActionChains
     from selenium.webdriver.support.wait import WebDriverWait

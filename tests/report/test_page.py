@@ -128,8 +128,19 @@ def test_settings_that_differ(make_record, change):
     plugin = make_record(model="my.py:M", settings=shared)
     (table,) = make_tables([records[0], plugin])
     assert list_differing_settings(table.analysis.group) == {
-        "version": ["built-in", plugin.identity.model.version[:40]]
+        "version": ["built-in", plugin.identity.model.version[:12]]
     }
+
+
+@pytest.mark.parametrize(
+    ("version", "shown"),
+    [("b259200b250ed1790431bca5e686bbbb22384658", "b259200b250e"), ("2026-11", "2026-11"), ("my model " * 9, 40)],
+)
+def test_a_version_that_is_a_hash_is_shown_by_its_beginning(make_record, change, version, shown):
+    plugin = change(make_record(model="my.py:M"), model__version=version)
+    (table,) = make_tables([make_record(model="base"), plugin])
+    expected = shown if isinstance(shown, str) else version[:shown]
+    assert list_differing_settings(table.analysis.group)["version"] == ["built-in", expected]
 
 
 def test_only_failed_cells(make_record):

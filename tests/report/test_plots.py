@@ -154,19 +154,35 @@ def test_trainings_that_failed_leave_nothing_to_draw(plot, tmp_path, make_record
         plot("confusion", folder=tmp_path, models="em", tasks="Tense")
 
 
-@pytest.mark.parametrize("length", [1, 20, 40])
-def test_all_names_stand_within_the_figure_and_above_the_panels(
-    plot, tmp_path, make_record, change, monkeypatch, length
-):
+@pytest.fixture
+def drawn(monkeypatch):
+    """Return the list of the figures that are saved."""
     from matplotlib.figure import Figure
 
+    figures, save = [], Figure.savefig
+    monkeypatch.setattr(
+        Figure, "savefig", lambda figure, *args, **kw: (figures.append(figure), save(figure, *args, **kw))
+    )
+    return figures
+
+
+def test_the_label_of_an_axis_stands_beside_the_panels(plot, tmp_path, make_record, change, drawn):
+    for number in range(13):
+        record = make_record(model=f"m{number}", size=50)
+        Store(tmp_path).save(change(record, model__label=f"{number}".rjust(20, "m")))
+    plot("curves", folder=tmp_path)
+    (figure,) = drawn
+    label = next(text for text in figure.texts if text.get_text() == "dev accuracy, %").get_window_extent()
+    (panel,) = figure.axes
+    assert label.y1 <= figure.legends[0].get_window_extent().y0
+    assert label.y0 < panel.get_window_extent().y1
+
+
+@pytest.mark.parametrize("length", [1, 20, 40])
+def test_all_names_stand_within_the_figure_and_above_the_panels(plot, tmp_path, make_record, change, drawn, length):
     for number in range(8):
         record = make_record(model=f"m{number}", size=50)
         Store(tmp_path).save(change(record, model__label=f"{number}".rjust(length, "m")))
-    drawn, save = [], Figure.savefig
-    monkeypatch.setattr(
-        Figure, "savefig", lambda figure, *args, **kw: (drawn.append(figure), save(figure, *args, **kw))
-    )
     plot("dots", folder=tmp_path)
     (figure,) = drawn
     (legend,) = figure.legends

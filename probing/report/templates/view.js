@@ -35,6 +35,13 @@ function saveRows(name, rows) {
   setTimeout(() => URL.revokeObjectURL(address), 1000);
 }
 
+/* What is scrolled to comes below the controls that stay at the top. */
+const room = new ResizeObserver(() => {
+  const heights = [...document.querySelectorAll(".controls")].map((controls) => getComputedStyle(controls).position === "sticky" ? controls.offsetHeight + 8 : 0);
+  document.documentElement.style.scrollPaddingTop = `${Math.max(0, ...heights)}px`;
+});
+document.querySelectorAll(".controls").forEach((controls) => room.observe(controls));
+
 /* Links of a table of contents scroll, and leave the view in the address. */
 document.querySelectorAll("nav a").forEach((link) => link.addEventListener("click", (event) => {
   event.preventDefault();
