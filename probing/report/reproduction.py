@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import urllib.parse
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -25,15 +25,16 @@ VALUES = {"dtype": "float32", "pooling": "mean", "model_dtype": None, "prompt": 
 def list_commands(group: ResultGroup, folder: str = "results") -> list[str]:
     """Return the `probe run` commands of a group's models; models with the same options share a command."""
     joined: dict[tuple[str, ...], dict[str, list[int]]] = {}
-    measured = {model.name for model in group.models}
-    for model in group.models:
-        if model.name.endswith(UNTRAINED) and model.name.removesuffix(UNTRAINED) in measured:
+    parts = [(model, *_list_model_options(model)) for model in group.models]
+    described = [(model.name, *_list_shared_options(group, model), *options) for model, _, options in parts]
+    measured = set(described)
+    for (model, name, _), (row, *rest) in zip(parts, described, strict=True):
+        if row.endswith(UNTRAINED) and (row.removesuffix(UNTRAINED), *rest) in measured:
             continue  # the model's own command measures its control as well
-        name, options = _list_model_options(model)
-        options += _list_controls(model, measured)
+        untrained = row.endswith(UNTRAINED) or (f"{row}{UNTRAINED}", *rest) in measured
         runs = _list_runs(model) or [name]
         layer = model.records[0].identity.settings.get("encoder", {}).get("layer")
-        names = joined.setdefault((*_list_shared_options(group, model), *options), {})
+        names = joined.setdefault((*rest, *_list_controls(model, untrained=untrained)), {})
         for name in runs:
             names.setdefault(name, []).extend([layer] if isinstance(layer, int) else [])
     commands = []
@@ -120,13 +121,13 @@ def _spell_encoder(name: str, model: ModelResults, encoder: Mapping[str, Any]) -
     return spec if is_usual else f"{label}={spec}"
 
 
-def _list_controls(model: ModelResults, measured: Collection[str]) -> list[str]:
+def _list_controls(model: ModelResults, *, untrained: bool) -> list[str]:
     """Return the options for the controls and the description length, if they were measured."""
     measures = {record.identity.measure for record in model.other_records}
     wanted = {
         ("--control", "random-labels"): "random-labels" in measures,
         ("--control", "word-labels"): "word-labels" in measures,
-        ("--control", "random-encoder"): model.name.endswith(UNTRAINED) or f"{model.name}{UNTRAINED}" in measured,
+        ("--control", "random-encoder"): untrained,
         ("--mdl",): "description-length" in measures,
     }
     return [part for options, chosen in wanted.items() if chosen for part in options]

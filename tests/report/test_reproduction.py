@@ -120,6 +120,26 @@ def test_controls_are_part_of_their_models_command(make_record, change, commands
     )
 
 
+def test_controls_belong_to_the_model_that_was_run_with_them(make_record, change, commands):
+    """Rows may share a name and differ in options, as two poolings of an encoder do."""
+    first, second = (
+        make_record(model="huggingface:a/b layer 2", settings={"encoder": {"layer": 2} | more, "probe": {}}, size=100)
+        for more in ({}, {"pooling": "cls"})
+    )
+    control = change(first, model__name="huggingface:a/b layer 2 untrained", model__label="b layer 2, untrained")
+    for command in (two := commands([first, change(second, key="other"), control])):
+        assert ("--control random-encoder" in command) != ("--pooling cls" in command)
+    assert len(two) == 2
+
+
+def test_controls_on_some_tasks_have_a_command_of_their_own(make_record, change, commands):
+    records = [make_record(task, settings=settings_of(), size=100) for task in ("Tense", "SubNm")]
+    untrained = change(records[0], model__name="em untrained", model__label="EM, untrained")
+    both, control = commands([*records, untrained])
+    assert ("--task Tense,SubNm " in both, "--control" in both) == (True, False)
+    assert ("--task Tense " in control, "--control random-encoder" in control) == (True, True)
+
+
 def test_fine_tuned_encoders(make_record, change, commands):
     settings = settings_of()
     del settings["routing"]
