@@ -77,15 +77,11 @@ class FittedModel:
         return torch.cat([scores.argmax(1) for scores in self.scores(subset)]).cpu().numpy()
 
 
-@dataclass(frozen=True, slots=True)
-class Trained:
-    """The paper's model, trained from scratch."""
+class _Configured:
+    """What its settings say of a training."""
 
-    aggregator: str
-    """Specification: a built-in, an entry point, `module:Name` or `file.py:Name`."""
+    __slots__ = ()
     config: Config
-    untrained: bool = False
-    """Whether only the head is trained."""
 
     @property
     def sentences(self) -> int:
@@ -101,6 +97,17 @@ class Trained:
         """Return how many sentences are trained on, repetitions included, if all epochs are needed."""
         training = self.config.training
         return training.max_epochs * training.count_passes(sentences) * sentences
+
+
+@dataclass(frozen=True, slots=True)
+class Trained(_Configured):
+    """The paper's model, trained from scratch."""
+
+    aggregator: str
+    """Specification: a built-in, an entry point, `module:Name` or `file.py:Name`."""
+    config: Config
+    untrained: bool = False
+    """Whether only the head is trained."""
 
     @property
     def settings(self) -> dict[str, dict[str, Any]]:
@@ -131,7 +138,7 @@ class Trained:
 
 
 @dataclass(frozen=True, slots=True)
-class FineTuned:
+class FineTuned(_Configured):
     """A user's encoder, trained together with the head."""
 
     encoder: str
@@ -139,21 +146,6 @@ class FineTuned:
     config: Config
     untrained: bool = False
     """Whether only the head is trained."""
-
-    @property
-    def sentences(self) -> int:
-        """Number of training sentences; 0 means all."""
-        return self.config.training.sentences
-
-    @property
-    def retries(self) -> int:
-        """How often a training that never leaves chance is started again."""
-        return self.config.training.retries
-
-    def count_work(self, sentences: int) -> int:
-        """Return how many sentences are trained on, repetitions included, if all epochs are needed."""
-        training = self.config.training
-        return training.max_epochs * training.count_passes(sentences) * sentences
 
     @property
     def settings(self) -> dict[str, dict[str, Any]]:
