@@ -143,9 +143,11 @@ def _write_products(figures: dict[str, Any]) -> str:
 def _write_running(figures: dict[str, Any]) -> str:
     jobs, goals = figures["jobs"], running.GOALS
     start = f"{figures['start_seconds']:.1f} s (goal: {goals['start_seconds']:.0f} s)"
-    if "beyond_torch_seconds" in figures:  # which older figures lack
-        goal = f"{goals['beyond_torch_seconds']:.0f} s"
-        start += f", {figures['beyond_torch_seconds']:.1f} s of it without the import of torch (goal: {goal})"
+    if "torch_seconds" in figures:  # which older figures lack
+        start += (
+            f"; `import torch` alone, in Python, takes {figures['torch_seconds']:.1f} s "
+            f"(goal: at most {goals['beyond_torch_seconds']:.0f} s less)"
+        )
     return (
         f"**A run as a whole.** A file of {running.LINES:,} lines is read and indexed in "
         f"{figures['read_seconds']:.1f} s (goal: {goals['read_seconds']:.0f} s) and comes from the cache in "
