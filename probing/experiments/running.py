@@ -15,7 +15,8 @@ from typing import Any, Generic
 import torch
 from msgspec import structs
 
-from probing.aggregators import describe_routing
+from probing import native
+from probing.aggregators import Implementation, describe_routing
 from probing.display import Display, Status, format_seconds
 from probing.errors import ProbingError
 from probing.execution import (
@@ -218,11 +219,17 @@ def run_remotely(
 
 
 def _describe_routing(cells: Sequence[Cell], device: torch.device) -> str:
-    """Compile the routing kernels before the processes start, each of which would compile them otherwise."""
+    """Compile the kernels before the processes start, each of which would compile them otherwise."""
     trained = [cell.method for cell in cells if isinstance(cell.method, Trained)]
-    if routed := [method for method in trained if method.aggregator != "base"]:
-        return f"routing: {describe_routing(routed[0].config.routing.implementation, device)}"
-    return ""
+    routings = [method.config.routing.implementation for method in trained if method.aggregator != "base"]
+    return load_kernels(routings, device) if trained else ""
+
+
+def load_kernels(routings: Sequence[Implementation], device: torch.device) -> str:
+    """Load what trainings with these implementations of routings need, and describe the first of them."""
+    if device.type == "cpu":
+        native.load_for_training(routing=any(each != "reference" for each in routings))
+    return f"routing: {describe_routing(routings[0], device)}" if routings else ""
 
 
 @contextmanager

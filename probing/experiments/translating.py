@@ -10,7 +10,6 @@ from pathlib import Path
 
 import torch
 
-from probing.aggregators import describe_routing
 from probing.corpus.language import LANGUAGE_CODE
 from probing.corpus.parallel import PAIRS, prepare_parallel
 from probing.display import Display, format_seconds
@@ -24,6 +23,7 @@ from probing.experiments.running import (
     Summary,
     check_place,
     execute_cells,
+    load_kernels,
     plan_run,
     prepare_cells,
     rename_models,
@@ -310,7 +310,5 @@ def _describe_record(record: Record) -> str:
 
 
 def _describe_routing(cells: Sequence[TranslatorCell], device: torch.device) -> str:
-    """Compile the routing kernels before the processes start, each of which would compile them otherwise."""
-    if routed := [cell for cell in cells if cell.aggregator != "base"]:
-        return f"routing: {describe_routing(routed[0].config.routing.implementation, device)}"
-    return ""
+    """Compile the kernels before the processes start, each of which would compile them otherwise."""
+    return load_kernels([cell.config.routing.implementation for cell in cells if cell.aggregator != "base"], device)

@@ -16,11 +16,13 @@ import platform
 import shlex
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
+from probing.native.processor import has_slow_mkl, has_wide_vectors
 from probing.storage import KERNELS, cache_folder, hash_content, make_temporary_folder, publish, resolve_path
 
 logger = logging.getLogger(__name__)
@@ -67,6 +69,18 @@ def load(name: str) -> Kernels:
     if library is None:
         return _explain(name, f"the kernels were removed from {cache_folder(KERNELS)} while they were loaded")
     return Kernels(library, f"fused kernels compiled by {compiler[0]} ({library._name})")
+
+
+def load_for_training(*, routing: bool) -> None:
+    """Load the kernels of a training here, before processes start that need them; compile them side by side."""
+    names = [
+        *(["routing"] if routing else []),
+        "attention",
+        "step",
+        *(["products"] if has_slow_mkl() and has_wide_vectors() else []),
+    ]
+    with ThreadPoolExecutor(len(names)) as threads:
+        list(threads.map(load, names))
 
 
 def _open(build: str) -> ctypes.CDLL | None:

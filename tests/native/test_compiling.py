@@ -187,3 +187,23 @@ def test_every_build_gives_the_same_routing(fresh, build, monkeypatch):
     actual, _ = em_routing(votes, beta, beta, implementation="fused")
     torch.set_num_threads(1)
     torch.testing.assert_close(actual, expected.float(), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("routing", [True, False])
+def test_the_kernels_of_a_training_are_compiled_side_by_side(fresh, monkeypatch, tmp_path, routing):
+    """A compiler that begins waits until as many have begun as there are kernels."""
+    needed = {"attention", "step"} | ({"routing"} if routing else set())
+    if kernels.has_slow_mkl() and kernels.has_wide_vectors():
+        needed.add("products")
+    (tmp_path / "begun").mkdir()
+    script = (
+        'while [ "$1" != -c ]; do shift; done\n'
+        f'touch "{tmp_path}/begun/$(basename "$2" .cpp)"\n'
+        f'for _ in $(seq 300); do [ $(ls "{tmp_path}/begun" | wc -l) -ge {len(needed)} ] && exit 1; sleep 0.1; done\n'
+        f'touch "{tmp_path}/alone"; exit 1'
+    )
+    monkeypatch.setenv("CXX", write_compiler(tmp_path / "cxx", script))
+    monkeypatch.setattr(kernels, "BUILDS", kernels.BUILDS[-1:])
+    kernels.load_for_training(routing=routing)
+    assert {path.name for path in (tmp_path / "begun").iterdir()} == needed
+    assert not (tmp_path / "alone").exists()
