@@ -33,8 +33,9 @@ class Optimizer:
     ) -> None:
         self.parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
         self.means, self.squares = ([torch.zeros_like(each) for each in self.parameters] for _ in range(2))
-        self.counts = [torch.zeros((), device=each.device) for each in self.parameters]
+        self.counts_P = torch.zeros(len(self.parameters), device=self.parameters[0].device if self.parameters else None)
         """How often each parameter had a gradient."""
+        self.counts = list(self.counts_P.unbind())
         self.peak, self.warmup_steps, self.clip_norm = learning_rate, warmup_steps, clip_norm
         self.epsilon, self.weight_decay = epsilon, weight_decay
         self.steps = 0
@@ -86,11 +87,11 @@ class Optimizer:
         parameters, means, squares, counts = (
             [tensors[place] for place in chosen] for tensors in (self.parameters, self.means, self.squares, self.counts)
         )
-        torch._foreach_add_(counts, 1)
+        self.counts_P[chosen] += 1
         dense = [gradient for gradient in gradients if not gradient.is_sparse]
         if can_move([*parameters, *dense]):
             step = AdamStep(self.learning_rate, BETA1, BETA2, self.epsilon, self.weight_decay, self.clip_norm)
-            steps = [int(count) for count in counts]
+            steps = self.counts_P[chosen].int().tolist()
             move([Moments(*each) for each in zip(parameters, means, squares, steps, strict=True)], gradients, step)
             return
         gradients = [each.to_dense() if each.is_sparse else each for each in gradients]
