@@ -18,7 +18,7 @@ def unknown(kind: str, received: str, known: Iterable[str], *, near: Sequence[st
     by_folded_name = {name.lower(): name for name in names}
     near = near or [by_folded_name[name] for name in difflib.get_close_matches(received.lower(), by_folded_name, n=1)]
     hint = f" Did you mean {near[0]!r}?" if near else ""
-    return ProbingError(f"unknown {kind} {received!r}.{hint} Known: {', '.join(map(quote, names))}")
+    return ProbingError(f"unknown {kind} {received!r}.{hint} Known: {', '.join(map(quote, names)) or 'none'}")
 
 
 def quote(name: str) -> str:

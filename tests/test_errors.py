@@ -16,7 +16,7 @@ from probing.errors import ProbingError, as_lines, as_one_line, escape_json, esc
         ("zzz", ["SeLen", "Tense"], "unknown task 'zzz'. Known: SeLen, Tense"),
         ("", ["Tense"], "unknown task ''. Known: Tense"),
         ("a\nb", ["Tense"], "unknown task 'a\\nb'. Known: Tense"),
-        ("x", [], "unknown task 'x'. Known: "),
+        ("x", [], "unknown task 'x'. Known: none"),
         ("x", ["EM", "EM, untrained"], "unknown task 'x'. Known: EM, 'EM, untrained'"),
     ],
 )

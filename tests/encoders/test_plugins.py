@@ -92,6 +92,7 @@ def test_arguments_are_part_of_the_settings_and_files_of_the_version() -> None:
         ("my.py:Enc?path=vectors.txt&dim=x", "encoder 'my.py:Enc?path=vectors.txt&dim=x': dim must be int. Got 'x'"),
         ("my.py:Enc?vectors.txt", "unknown argument 'vectors.txt'"),
         ("my.py:ready?layer=3", "unknown argument 'layer'"),
+        ("bag-of-words?x=1", "unknown argument 'x'. Known: none"),
         ("my.py:Enc?path=none.txt", "could not be made with path: FileNotFoundError"),
     ],
 )
