@@ -41,6 +41,7 @@ from probing.training import (
     Progress,
     Stopwatch,
     checkpoint_folder,
+    compute_accuracy,
     describe_processor,
 )
 
@@ -288,8 +289,8 @@ def _make_scores(task: IndexedTask, subsets: Subsets, fitted: FittedModel) -> Sc
     majority = int(np.bincount(subsets["tr"].labels).argmax())
     return Scores(
         dev_accuracy=fitted.outcome.score,
-        test_accuracy=100.0 * float(np.mean(predictions == gold)),
-        majority_accuracy=100.0 * float(np.mean(gold == majority)),
+        test_accuracy=compute_accuracy(predictions, gold),
+        majority_accuracy=compute_accuracy(gold, majority),
         best_epoch=fitted.outcome.best_epoch,
         parameters=fitted.parameters,
         vocabulary_size=fitted.vocabulary_size,

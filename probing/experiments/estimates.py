@@ -92,7 +92,8 @@ class RunPlan:
         """Return a summary in a sentence."""
         ahead = [item for item in self.cells if item.state != "finished"]
         known = [item.seconds for item in ahead if item.seconds is not None]
-        text = f"{len(self.cells)} cells: {len(self.cells) - len(ahead)} finished, {len(ahead)} to run."
+        total = f"{len(self.cells)} cell{'s' * (len(self.cells) != 1)}"
+        text = f"{total}: {len(self.cells) - len(ahead)} finished, {len(ahead)} to run."
         if not ahead:
             return text
         if known:

@@ -126,12 +126,12 @@ def mask_heads(
     model: nn.Module, split: PackedSplit, device: torch.device, on_progress: Callable[[int], None]
 ) -> tuple[float, list[MaskedHead]]:
     """Return the accuracy on a split with all heads, and without each one."""
-    whole = compute_accuracy(predict(model, split, device), split)
+    whole = compute_accuracy(predict(model, split, device), split.labels)
     maskings: list[MaskedHead] = []
     for layer, attention in enumerate(attentions(model), 1):
         for head in range(attention.num_heads):
             with masked_head(attention, head):
-                accuracy = compute_accuracy(predict(model, split, device), split)
+                accuracy = compute_accuracy(predict(model, split, device), split.labels)
             maskings.append(
                 MaskedHead(
                     layer=layer, head=head + 1, accuracy=round(accuracy, DIGITS), drop=round(whole - accuracy, DIGITS)

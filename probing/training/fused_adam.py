@@ -44,8 +44,7 @@ class Moments:
 def can_move(parameters: Sequence[Tensor]) -> bool:
     """Return whether the kernel takes these parameters and their gradients."""
     return native.load("step").library is not None and all(
-        tensor.is_cpu and tensor.dtype == torch.float32 and tensor.is_contiguous()
-        for tensor in parameters
+        tensor.is_cpu and tensor.dtype == torch.float32 and tensor.is_contiguous() for tensor in parameters
     )
 
 

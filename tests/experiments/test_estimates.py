@@ -68,7 +68,7 @@ def test_with_no_records_and_no_trial_the_time_is_unknown(
     planned = plan([FakeCell(make_record(seed=0), task_file())], store)
     assert [(item.cell, item.state, item.seconds) for item in planned.cells] == [("Tense EM seed 0", "to run", None)]
     assert planned.summary() == (
-        "1 cells: 0 finished, 1 to run. Unknown for 1: no record is like them here. Run one, and ask again."
+        "1 cell: 0 finished, 1 to run. Unknown for 1: no record is like them here. Run one, and ask again."
     )
     assert not store.folder.exists()
 

@@ -92,7 +92,7 @@ def test_the_encoder_stays_as_it_was_and_the_model_has_the_trained_head() -> Non
     outcome = train(*encode(model))
     assert torch.equal(encoder.embedding.weight, before)
     assert not any(torch.equal(old, new) for old, new in zip(head, model.head.parameters(), strict=True))
-    assert compute_accuracy(predict(model, SPLITS[1], CPU), SPLITS[1]) == outcome.score
+    assert compute_accuracy(predict(model, SPLITS[1], CPU), SPLITS[1].labels) == outcome.score
 
 
 def test_a_stopped_training_goes_on_to_the_same_numbers(tmp_path: Path) -> None:

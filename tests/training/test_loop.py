@@ -36,7 +36,7 @@ def test_learns_what_can_be_learned(aggregator: str) -> None:
     outcome = classify(model, (make_split(400, 1), make_split(100, 2)))
     test = make_split(200, 3)
     assert outcome.score > 90
-    assert compute_accuracy(predict(model, test, CPU), test) > 90
+    assert compute_accuracy(predict(model, test, CPU), test.labels) > 90
     assert outcome.curve[-1].loss < outcome.curve[0].loss
 
 
@@ -210,7 +210,7 @@ def test_a_training_that_is_over_is_not_trained_again(tmp_path: Path) -> None:
     _, expected, _ = train_with_stops(make_model, tmp_path, [], PowerError)
     model, outcome, reports = train_with_stops(make_model, tmp_path, [], PowerError, on_news=news.append)
     assert (outcome, reports, news) == (expected, [], [])
-    assert outcome.score == compute_accuracy(predict(model, make_split(50, 2), CPU), make_split(50, 2))
+    assert outcome.score == compute_accuracy(predict(model, make_split(50, 2), CPU), make_split(50, 2).labels)
 
 
 def test_a_signal_waits_for_the_step_and_leaves_a_checkpoint(tmp_path: Path) -> None:

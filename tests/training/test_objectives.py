@@ -40,7 +40,12 @@ def test_answers_that_are_no_numbers_are_an_error() -> None:
 
 
 def test_an_accuracy_is_the_percentage_that_is_right() -> None:
-    assert compute_accuracy(np.array([0, 1, 0, 2]), zeros(4)) == 50.0
+    assert compute_accuracy(np.array([0, 1, 0, 2]), np.array([0, 0, 0, 0])) == 50.0
+    assert compute_accuracy(np.arange(50) % 2, 1) == 50.0
+    for right in range(1001):  # the shortest decimal, as if it were written by hand
+        assert compute_accuracy(np.arange(1000), np.where(np.arange(1000) < right, np.arange(1000), -1)) == float(
+            f"{right // 10}.{right % 10}"
+        )
 
 
 def test_nothing_is_learned_and_nothing_dropped_while_sentences_are_scored() -> None:
