@@ -78,7 +78,7 @@ class FittedModel:
 
 
 class _Configured:
-    """What its settings say of a training."""
+    """A method of which the settings of a training tell how long it takes: the paper's model or a user's encoder."""
 
     __slots__ = ()
     config: Config

@@ -28,14 +28,15 @@ STEP = 64
 """Rows of narrow matrices are filled up with zeros to a multiple of this, so that few shapes occur."""
 MATRIX_PRODUCTS = {torch.matmul, torch.mm, torch.Tensor.matmul, torch.Tensor.mm, torch.Tensor.__matmul__}
 PRODUCTS = MATRIX_PRODUCTS | {functional.linear, torch.addmm}
-"""The operations of torch that are looked at."""
+"""The operations of torch that may be replaced."""
 
 
 @contextmanager
 def operations_as_they_are() -> Iterator[None]:
     """Inside it, no operation of torch is looked at, which takes time: even the question for a tensor's address is one.
 
-    It is for code that multiplies no matrices, or by `differentiate` or inside `active_products`: they are not changed.
+    It is for code that multiplies no matrices, or only by `differentiate` or inside `active_products`: these two still
+    have the products that are active here.
     """
     products = _ACTIVE.get()
     if products is None or _get_current_function_mode() is not products:
