@@ -358,7 +358,8 @@ def test_a_record_with_too_many_lists_is_refused_before_it_is_built(tmp_path):
 
 def test_older_records_are_read_for_ever_and_stay_as_they_are():
     """All that the project has measured, before records named the processor as well."""
-    paths = list((Path(__file__).parents[2] / "results").rglob("*--*.json"))
+    folders = [Path(__file__).parents[2] / "results", Path(__file__).parents[1] / "golden" / "older_records"]
+    paths = [path for folder in folders for path in folder.rglob("*--*.json")]
     records = {path: read_record(path) for path in paths if not path.name.endswith(EXPLANATION_ENDING)}
     assert len(records) > 300
     for path, found in records.items():
